@@ -161,6 +161,23 @@ static const Expr *within(Graph *g, const Expr *e, void *ctx)
                : NULL;
 }
 
+/* Where p's results would be, with those of a piece as neighbours. */
+static const Idx *along_last(const Reduced *r)
+{
+    IdxPool *pool = r->g->pool;
+    const Idx *at = idx_var(pool, r->along);
+    int64_t step = r->along->extent;
+
+    for (int i = r->p->n_rows - 1; i >= 0; i--) {
+        const Var *v = r->p->rows[i];
+        if (v == r->along)
+            continue;
+        at = idx_add(pool, at, idx_scale(pool, idx_var(pool, v), step));
+        step *= v->extent;
+    }
+    return at;
+}
+
 static Pieces *make_pieces(Reduced *r)
 {
     Graph *g = r->g;
@@ -173,7 +190,7 @@ static Pieces *make_pieces(Reduced *r)
                   .reduced = true,
                   .n_step = n};
     x->step = arena_array(g->arena, Step, n + r->c->n_step);
-    x->of = idx_var(g->pool, r->along);
+    x->of = along_last(r);
     for (int i = 0; i < n; i++)
         x->step[i] = r->had->step[i];
     for (int i = 0; i < r->c->n_step; i++) {
@@ -191,14 +208,16 @@ static Pieces *make_pieces(Reduced *r)
     return x;
 }
 
-/* Each piece's columns are one side's alone: a tile has all of them. */
-static bool is_side(Graph *g, const Group *p, const Var *along)
+/* Each piece's columns are neighbours: a tile has all of them. */
+static bool is_side(Graph *g, const Group *p)
 {
+    const Pieces *x = p->pieces;
     Contraction c;
     const char *why;
 
     return (group_ranged(g, p, &c, &why) || group_pairs(g, p, &c, &why)) &&
-           c.parts == 1 && c.n_n == 1 && c.n[0] == along && c.n_m;
+           c.parts == 1 && c.n_n && c.n[c.n_n - 1] == x->along && c.n_m &&
+           (c.n_n == 1 || x->along->extent % x->size == 0);
 }
 
 Group *fuse_reduced(Graph *g, const Group *p, const Group *c, const Tensor *t,
@@ -221,7 +240,7 @@ Group *fuse_reduced(Graph *g, const Group *p, const Group *c, const Tensor *t,
     if (!keep)
         to->step[r.made].tensor = NULL;
     if (r.elsewhere || p->n_step + to->pieces->n_step > MAX_STEPS ||
-        !is_side(g, to, r.along))
+        !is_side(g, to))
         return NULL;
     group_add_stmts(g, to, c);
     return to;

@@ -135,27 +135,35 @@ static int own_extents(const Stmt *s, const Expr *a, const Expr *b)
     return n;
 }
 
-typedef struct Two {
-    const Expr *read[2];
-    int n;
-} Two;
+enum { MOST_READS = 8 };
 
-static void note_two(const Expr *e, void *ctx)
+typedef struct Few {
+    const Expr *read[MOST_READS];
+    int n; /* one more: there are more */
+} Few;
+
+static void note_few(const Expr *e, void *ctx)
 {
-    Two *x = ctx;
+    Few *x = ctx;
 
-    if (e->kind == E_READ && x->n < 2 && !(x->n && expr_equal(e, x->read[0])))
-        x->read[x->n++] = e;
+    if (e->kind != E_READ)
+        return;
+    for (int i = 0; i < x->n && i < MOST_READS; i++)
+        if (expr_equal(e, x->read[i]))
+            return;
+    if (x->n < MOST_READS)
+        x->read[x->n] = e;
+    x->n += x->n <= MOST_READS;
 }
 
 /* A sum of terms of two reads, each with points of its own. */
 static bool is_product(const Stmt *s)
 {
-    Two x = {.n = 0};
+    Few x = {.n = 0};
 
     if (s->op != R_SUM || !type_is_float(s->tensor->type))
         return false;
-    expr_visit(s->value, note_two, &x);
+    expr_visit(s->value, note_few, &x);
     return x.n == 2 && own_extents(s, x.read[0], x.read[1]) &&
            own_extents(s, x.read[1], x.read[0]);
 }
@@ -190,15 +198,15 @@ static bool is_reduction(Graph *g, const Stmt *s, const Tensor *t)
 static bool of_product(const Wide *w, const Tensor *t)
 {
     const Stmt *s = w->web->maker[t->id];
-    Two x = {.n = 0};
+    Few x = {.n = 0};
     Wide from = *w;
 
     if (!s || !plain(s) || t->role != ROLE_TEMP || !type_is_float(t->type))
         return false;
     if (s->op != R_NONE)
         return is_product(s);
-    expr_visit(s->value, note_two, &x);
-    for (int i = 0; i < x.n; i++) {
+    expr_visit(s->value, note_few, &x);
+    for (int i = 0; i < x.n && i < MOST_READS; i++) {
         from.t = x.read[i]->tensor;
         if (everywhere(s, from.t) && find_readers(&from) && from.n == 1)
             return of_product(&from, from.t);
@@ -302,7 +310,7 @@ static bool own_sums(const Wide *w, Stmt *s, Tensor *t)
 {
     for (Finding f; (f = find_reads(s, t)).n;) {
         const Stmt *p = w->web->maker[t->id];
-        Two x = {.n = 0};
+        Few x = {.n = 0};
         if (p->op != R_NONE) {
             if (!own_sum(w->g, s, p, f.read))
                 return false;
@@ -310,8 +318,8 @@ static bool own_sums(const Wide *w, Stmt *s, Tensor *t)
         }
         if (!take_in(w->g, s, p))
             return false;
-        expr_visit(p->value, note_two, &x);
-        for (int i = 0; i < x.n; i++)
+        expr_visit(p->value, note_few, &x);
+        for (int i = 0; i < x.n && i < MOST_READS; i++)
             if (everywhere(p, x.read[i]->tensor) &&
                 !own_sums(w, s, x.read[i]->tensor))
                 return false;
@@ -414,14 +422,6 @@ static int maximum_of(const Wide *w, const Expr *e)
         if (t == w->most[i]->tensor)
             return i;
     return -1;
-}
-
-static void note_maximum(const Expr *e, void *ctx)
-{
-    Two *x = ctx;
-
-    if (e->kind == E_READ && e->tensor == x->read[1]->tensor)
-        x->n++;
 }
 
 /* The read of a maximum in e, which is exp(.. - it), or that times factors. */
@@ -549,12 +549,8 @@ static bool at_once(Wide *w, const Stmt *s)
 
     if (s->op == R_SUM)
         x.but = find_maximum(w, s->value);
-    if (x.but) {
-        Two n = {.read = {NULL, x.but}};
-        expr_visit(s->value, note_maximum, &n);
-        if (n.n != 1)
-            return false;
-    }
+    if (x.but && find_reads(s, x.but->tensor).n != 1)
+        return false;
     expr_visit(s->value, note_depends, &x);
     return !x.found;
 }
@@ -596,13 +592,123 @@ static bool settle_besides(Wide *w, Stmt *s)
     return true;
 }
 
-/* A reduction goes along t's last dimension: while there are others, t is
- * stored, and a tile's columns are to be those. */
-static bool along_last(const Stmt *s, const Tensor *t)
-{
-    const Expr *read = find_reads(s, t).read;
+/* ---- both ways ----------------------------------------------------------- */
 
-    return idx_is_var(read->at[t->rank - 1]) == s->red[0];
+static int dim_of(const Expr *read, const Var *v)
+{
+    for (int d = 0; d < read->tensor->rank; d++)
+        if (idx_is_var(read->at[d]) == v)
+            return d;
+    return -1;
+}
+
+/* The dimension of t that reduction s goes along. */
+static int along(const Stmt *s, const Tensor *t)
+{
+    return dim_of(find_reads(s, t).read, s->red[0]);
+}
+
+/* What each of s's points has an element of; NULL: nothing. */
+static const Tensor *points_of(const Stmt *s)
+{
+    Few x = {.n = 0};
+
+    expr_visit(s->value, note_few, &x);
+    for (int i = 0; i < x.n && i < MOST_READS; i++)
+        if (everywhere(s, x.read[i]->tensor))
+            return x.read[i]->tensor;
+    return NULL;
+}
+
+typedef struct Turned {
+    const Tensor *of;
+    Tensor *by;
+    int d; /* changes places with the last dimension */
+} Turned;
+
+static const Idx **turned(Graph *g, const Idx *const *at, const Tensor *t,
+                          int d)
+{
+    const Idx **to = arena_copy(g->arena, at, t->rank, t->rank, sizeof *at);
+
+    to[d] = at[t->rank - 1];
+    to[t->rank - 1] = at[d];
+    return to;
+}
+
+static const Expr *read_turned(Graph *g, const Expr *e, void *ctx)
+{
+    const Turned *x = ctx;
+
+    if (e->kind != E_READ || e->tensor != x->of)
+        return NULL;
+    return expr_read(g, x->by, turned(g, e->at, x->of, x->d), e->in,
+                     e->outside);
+}
+
+/* What makes t, and the product behind it, once more: of a tensor whose last
+ * dimension is t's d. */
+static Tensor *made_again(const Wide *w, const Tensor *t, int d)
+{
+    Graph *g = w->g;
+    const Stmt *s = w->web->maker[t->id];
+    Stmt *c = stmt_insert(g, place_of(g, s) + 1);
+    const int id = c->id;
+    int64_t dim[MAX_RANK];
+
+    memcpy(dim, t->dim, sizeof dim);
+    dim[d] = t->dim[t->rank - 1];
+    dim[t->rank - 1] = t->dim[d];
+    *c = *s;
+    c->id = id;
+    c->tensor = graph_tensor_like(g, t, t->type, t->rank, dim);
+    c->tensor->as_declared = true;
+    c->store = turned(g, s->store, t, d);
+    Turned x = {.of = s->op == R_NONE ? points_of(s) : NULL};
+    if (x.of) {
+        x.d = dim_of(find_reads(s, x.of).read, idx_is_var(s->store[d]));
+        x.by = made_again(w, x.of, x.d);
+        c->value = expr_rewrite(g, s->value, read_turned, &x);
+    }
+    return c->tensor;
+}
+
+/* Bytes that are stored and read again take longer than so many terms of a
+ * product. */
+static bool is_short(const Wide *w, const Tensor *t)
+{
+    enum { TERMS = 64, TERMS_16 = 512 };
+    const Stmt *s = w->web->maker[t->id];
+    Few x = {.n = 0};
+    int64_t terms = 1;
+
+    if (s->op == R_NONE)
+        return is_short(w, points_of(s));
+    expr_visit(s->value, note_few, &x);
+    for (int i = 0; i < s->n_red; i++)
+        terms *= s->red[i]->extent;
+    for (int i = 0; i < x.n && i < MOST_READS; i++)
+        if (x.read[i]->tensor->type == T_F32)
+            return terms <= TERMS;
+    return terms <= TERMS_16;
+}
+
+/* Reductions along another dimension than the last have results of their own.
+ * NULL: the product would take too long. */
+static Tensor *other_way(Wide *w, int d)
+{
+    Graph *g = w->g;
+    Turned x = {.of = w->t, .d = d};
+
+    if (!is_short(w, w->t))
+        return NULL;
+    x.by = made_again(w, w->t, d);
+    for (int i = 0; i < w->n; i++) {
+        Stmt *s = w->reader[i];
+        if (is_reduction(g, s, w->t) && along(s, w->t) == d)
+            s->value = expr_rewrite(g, s->value, read_turned, &x);
+    }
+    return x.by;
 }
 
 static void reduce_rows(Wide *w)
@@ -610,10 +716,8 @@ static void reduce_rows(Wide *w)
     Graph *g = w->g;
     bool done[MOST_READERS] = {false};
 
+    /* while there are several, t is stored: a tile's columns are to be those */
     w->t->as_declared = true;
-    for (int i = 0; i < w->n; i++)
-        if (is_reduction(g, w->reader[i], w->t))
-            w->t->as_declared &= along_last(w->reader[i], w->t);
     for (int i = 0; i < w->n; i++)
         if (!is_reduction(g, w->reader[i], w->t)) {
             if (!settle_besides(w, w->reader[i]))
@@ -641,17 +745,47 @@ static void reduce_rows(Wide *w)
     }
 }
 
+/* A dimension but the last that t is reduced along; -1: there is none. */
+static int other_dim(const Wide *w)
+{
+    for (int i = 0; i < w->n; i++) {
+        int d = is_reduction(w->g, w->reader[i], w->t)
+                    ? along(w->reader[i], w->t)
+                    : w->t->rank - 1;
+        if (d != w->t->rank - 1)
+            return d;
+    }
+    return -1;
+}
+
+/* Whether anything changed. */
+static bool reduce_one(Graph *g, const Web *web, Tensor *t)
+{
+    Wide w = {.g = g, .web = web, .t = t};
+
+    if (tensor_elems(t) < RESULTS || !of_product(&w, t) || !find_readers(&w) ||
+        !may_reduce(&w))
+        return false;
+    int d = other_dim(&w);
+    Tensor *turned = d < 0 ? NULL : other_way(&w, d);
+    if (turned) {
+        Web now = web_of(g);
+        reduce_one(g, &now, turned);
+        now = web_of(g);
+        reduce_one(g, &now, t);
+        return true;
+    }
+    if (d < 0)
+        reduce_rows(&w);
+    return d < 0;
+}
+
 void reduce_products(Graph *g)
 {
     const int n = g->n_tensor;
     Web web = web_of(g);
 
-    for (int i = 0; i < n; i++) {
-        Wide w = {.g = g, .web = &web, .t = g->tensor[i]};
-        if (tensor_elems(w.t) < RESULTS || !of_product(&w, w.t) ||
-            !find_readers(&w) || !may_reduce(&w))
-            continue;
-        reduce_rows(&w);
-        web = web_of(g);
-    }
+    for (int i = 0; i < n; i++)
+        if (reduce_one(g, &web, g->tensor[i]))
+            web = web_of(g);
 }

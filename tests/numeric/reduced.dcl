@@ -62,3 +62,39 @@ model tokens {
   s = log_softmax(linear(x, w));
   output l[] : f32 = -mean(i) s[i,t[i]];
 }
+
+// along both of the results' dimensions
+model both_ways {
+  input a : f32[2,600,3];
+  input b : f32[2,500,3];
+  d[n,i,j] = sum(c) (a[n,i,c]-b[n,j,c])*(a[n,i,c]-b[n,j,c]);
+  output y[n] = (mean(i) min(j) d[n,i,j]) + (mean(j) min(i) d[n,i,j]);
+}
+
+// and of values that are made of them; their diagonal besides
+model pairs {
+  input a : f16[768,16];
+  input b : f16[768,16];
+  na[i] : f32 = rsqrt(sum(d) f32(a[i,d])*a[i,d]);
+  nb[i] : f32 = rsqrt(sum(d) f32(b[i,d])*b[i,d]);
+  s[i,j] : f32 = 4.0*na[i]*nb[j]*sum(d) a[i,d]*b[j,d];
+  r[i] = log(sum(j) exp(s[i,j]-4.0)) - s[i,i];
+  c[j] = log(sum(i) exp(s[i,j]-4.0)) - s[j,j];
+  output l[] = (mean(i) r[i]) + (mean(j) c[j]);
+}
+
+// columns of several indices, reduced along the fastest
+model bilinear {
+  input x : f16[72,64];
+  param w : f16[30,64,256];
+  input z : f16[72,256];
+  output y[n,o] = sum(i,j) x[n,i] * w[o,i,j] * z[n,j];
+}
+
+// what a product has as rows
+model points {
+  input x : f16[10,512,16];
+  param w : f16[120,16];
+  h[b,n,o] : f16 = relu(sum(k) x[b,n,k]*w[o,k]);
+  output y[b,o] = max(n) h[b,n,o];
+}

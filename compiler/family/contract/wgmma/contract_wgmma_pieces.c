@@ -16,7 +16,7 @@ const char *wgmma_check_pieces(const WgmmaForm *f)
     if (f->tma.m.n != 1)
         return "statistics of rows that are no number";
     if (x->gr->pieces->reduced)
-        return NULL;
+        return f->tma.n.n == 1 ? NULL : "columns that are no number";
     if (wgmma_result_bytes(x) != 2)
         return "statistics of results that are not of 16 bits";
     return x->terms == 3 ? "statistics of 3xtf32" : NULL;
