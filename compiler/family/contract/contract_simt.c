@@ -203,8 +203,9 @@ static void add_shape(const Contract *x, const Shape *s, Variant *v, int *n,
                       int most)
 {
     bool async = contract_async(&x->a, &x->b);
+    const int least = x->c.K <= VECTOR ? VECTOR : 2 * VECTOR; /* of a tile */
 
-    for (int bk = 64; bk >= 8; bk /= 2)
+    for (int bk = 64; bk >= least; bk /= 2)
         for (int stages = async ? 4 : 2; stages >= 2; stages--) {
             Tile t = {.bm = s->bm, .bn = s->bn, .bk = bk, .stages = stages,
                       .split = 1, .wm = s->tm, .wn = s->tn};
