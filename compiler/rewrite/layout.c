@@ -502,8 +502,9 @@ static void choose(Layouts *l)
 
 /* ---- padding of rows */
 
-/* Rows of 32 elements and more begin at whole vectors of eight. */
-enum { VECTOR = 8, LONG_ROW = 32 };
+/* Rows of 32 elements and more begin at whole vectors of eight, and long ones,
+ * of which that is little, at lines of 128 bytes. */
+enum { VECTOR = 8, LONG_ROW = 32, LINE_BYTES = 128, LITTLE = 64 };
 
 typedef struct Rows {
     bool *whole;   /* by tensor: each access runs along whole rows */
@@ -559,7 +560,9 @@ void layout_pad(Tensor *t)
 {
     int inner = innermost(t);
     int64_t row = t->dim[inner];
-    int64_t padded = (row + VECTOR - 1) / VECTOR * VECTOR;
+    int64_t line = LINE_BYTES / type_bytes(t->type);
+    int64_t to = row >= LITTLE * line ? line : VECTOR;
+    int64_t padded = (row + to - 1) / to * to;
 
     for (int d = 0; d < t->rank; d++)
         if (d != inner && t->stride[d] % row == 0)
