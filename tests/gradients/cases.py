@@ -287,6 +287,60 @@ PROGRAMS = [
     ("rays", "d:4,7:p c:4,7,3",
      "a[r, i] : f32 = 1 - exp(-d[r, i] * 0.3);  t[r, i in 0..7] : f32 = prod(j in 0..i) (1 - a[r, j]);\n"
      "  y[r, k] : f32 = sum(i) a[r, i] * t[r, i] * c[r, i, k];", "rays(d, c)"),
+    ("vae", "x:7,33 w:10,33 u:10,33 v:33,10 e:7,10",
+     "m = linear(x, w);  l = linear(x, u);  z[b, i] = m[b, i] + exp(0.5 * l[b, i]) * e[b, i];\n"
+     "  r = sigmoid(linear(z, v));  c[b] = sum(j) (r[b, j] - x[b, j]) * (r[b, j] - x[b, j]);\n"
+     "  k[b] = sum(i) (1 + l[b, i] - m[b, i] * m[b, i] - exp(l[b, i])) * -0.5;  y[b] = c[b] + 0.1 * k[b];",
+     "vae(x, F.linear(x, w), F.linear(x, u), v, e)"),
+    ("swin", "x:2,8,8,12 w:36,12 b:36 t:49,3",
+     "q[n, i in 0..2, j in 0..2, a in 0..16, d in 0..12] ="
+     " x[n, (i * 4 + a / 4 + 2) % 8, (j * 4 + a % 4 + 2) % 8, d];\n"
+     "  h = linear(q, w, b);  s[n, i, j, e in 0..3, a, c in 0..16] : f32 ="
+     " (sum(d in 0..4) h[n, i, j, a, e * 4 + d] * h[n, i, j, c, 12 + e * 4 + d]) * 0.5\n"
+     "    + t[(a / 4 - c / 4 + 3) * 7 + a % 4 - c % 4 + 3, e] + (i == 1 && (a / 8 != c / 8) ? -100.0 : 0);\n"
+     "  p = softmax(s);  y[n, i, j, a, f in 0..12] = sum(c) p[n, i, j, f / 4, a, c] * h[n, i, j, c, 24 + f];",
+     "swin(x, w, b, t)"),
+    ("spectral", "x:6,17 w:11,17 u:11 b:11",
+     "a[k] : f32 = sum(o) f32(w[o, k]) * u[o];  n[] : f32 = sum(k) a[k] * a[k];\n"
+     "  d[k] : f32 = a[k] * rsqrt(n);  c[o] : f32 = sum(k) f32(w[o, k]) * d[k];\n"
+     "  m[] : f32 = sum(o) c[o] * c[o];  q[o] : f32 = c[o] * rsqrt(m);  e = stop(q);  f = stop(d);\n"
+     "  g[] : f32 = sum(o, k) e[o] * f32(w[o, k]) * f[k];  z = linear(x, w);  y[i, o] = z[i, o] / g * b[o];",
+     "spectral(x, w, u, b)"),
+    ("weight_norm", "x:3,5,9,7 w:6,5,3,3 g:6",
+     "n[o] : f32 = sum(c, r, s) f32(w[o, c, r, s]) * w[o, c, r, s];\n"
+     "  k[o, c, r, s] : E = w[o, c, r, s] * rsqrt(n[o]) * g[o];  y = conv2d(x, k, pad = 1, stride = 2);",
+     "F.conv2d(x, w * (g / w.flatten(1).norm(dim=1))[:, None, None, None], None, 2, 1)"),
+    ("giou", "x:9,4:u z:9,4:u",
+     "a[i, d in 0..2] : f32 = x[i, d];  c[i, d in 0..2] : f32 = x[i, d] + 0.2 + x[i, d + 2];\n"
+     "  e[i, d in 0..2] : f32 = z[i, d];  f[i, d in 0..2] : f32 = z[i, d] + 0.2 + z[i, d + 2];\n"
+     "  n[i, d] : f32 = max(0, min(c[i, d], f[i, d]) - max(a[i, d], e[i, d]));  k[i] = n[i, 0] * n[i, 1];\n"
+     "  o[i, d] : f32 = max(c[i, d], f[i, d]) - min(a[i, d], e[i, d]);  g[i] = o[i, 0] * o[i, 1];\n"
+     "  s[i] = prod(d) (c[i, d] - a[i, d]);  t[i] = prod(d) (f[i, d] - e[i, d]);  w[i] = s[i] + t[i] - k[i];\n"
+     "  y[i] = 1 - k[i] / w[i] + (g[i] - w[i]) / g[i];", "giou(x, z)"),
+    ("top2", "x:9,10 w:5,10 v:5,8,10",
+     "s = softmax(linear(x, w));  k[b] = argmax(e) s[b, e];\n"
+     "  r[b, e in 0..5] = e == k[b] ? -1.0 : f32(s[b, e]);  l[b] = argmax(e) r[b, e];\n"
+     "  g[b] : f32 = s[b, k[b]];  h[b] : f32 = s[b, l[b]];  z[b] : f32 = g[b] + h[b];\n"
+     "  c[b, e in 0..5] : f32 = e == k[b] ? g[b] / z[b] : e == l[b] ? h[b] / z[b] : 0;\n"
+     "  o[b, e, d] : f32 = tanh(sum(i) x[b, i] * v[e, d, i]);\n"
+     "  y[b, d] = sum(e) c[b, e] * o[b, e, d] + 0.1 * (mean(e) s[b, e] * s[b, e]);", "top2(x, w, v)"),
+    ("straight_through", "x:6,9 w:7,9",
+     "a[o] : f32 = max(i) abs(w[o, i]);  q[o, i] : f32 = nearbyint(f32(w[o, i]) / a[o] * 7) / 7 * a[o];\n"
+     "  d[o, i] : f32 = q[o, i] - w[o, i];  k = w + stop(d);  y = linear(f32(x), k);",
+     "F.linear(x, w + (quantised(w) - w).detach())"),
+    ("sinkhorn", "c:6,7:p",
+     "k[i, j] : f32 = exp(-c[i, j] * 2);  a : f32[6] = 1.0;\n"
+     "  for t in 0..2 { b[j] : f32 = 1.0 / 7 / (sum(i) k[i, j] * a[i]);"
+     "  a[i] : f32 = 1.0 / 6 / (sum(j) k[i, j] * b[j]); }\n"
+     "  y[i, j] = a[i] * k[i, j] * b[j] * c[i, j];", "sinkhorn(c)"),
+    ("attention_penalty", "q:2,5,8 k:2,6,8 v:2,6,8",
+     "a = attention(q, k, v);  s[] : f32 = sum(b, i, d) f32(a[b, i, d]) * a[b, i, d];  g = grad(s, q);\n"
+     "  y[b, i, d] = g[b, i, d] * g[b, i, d] + a[b, i, d];", "attention_penalty(q, k, v)"),
+    ("state_space", "u:2,7,4 a:4,3:p b:2,7,3 c:2,7,3 d:2,7,4:p",
+     "h : f32[2, 4, 3] = 0;  o : f32[2, 7, 4] = 0;\n"
+     "  for t in 0..7 { h[n, e, k] = exp(-f32(d[n, t, e]) * a[e, k]) * h[n, e, k]"
+     " + d[n, t, e] * b[n, t, k] * u[n, t, e];\n"
+     "    o[n, t, e] = sum(k) h[n, e, k] * c[n, t, k]; }\n  y = o + 0;", "state_space(u, a, b, c, d)"),
     ("inner_step", "x:4,6 t:4,3 w:3,6 z:5,6 u:5,3",
      "a = mse(linear(f32(x), f32(w)), f32(t));  f = f32(w) - 0.3 * grad(a, w);\n"
      "  y = mse(tanh(linear(f32(z), f)), f32(u));", "inner_step(x, t, w, z, u)"),
@@ -365,4 +419,5 @@ NETWORKS = [
                  options=", first = true"),
 ]
 
-BENDS = {"ctc", "graph_attention", "picked", "select", "max_pool", "max_pool_even", "window_max", "row_min"}
+BENDS = {"ctc", "graph_attention", "picked", "select", "max_pool", "max_pool_even", "window_max", "row_min",
+         "giou", "top2", "straight_through"}
