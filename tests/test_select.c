@@ -6,7 +6,6 @@
 #include "compiler/support/file.h"
 
 #include <math.h>
-#include <time.h>
 
 static int launches(const char *text)
 {
@@ -519,106 +518,6 @@ Test(select, equal_layers)
                      "%s", name[i]);
     }
     arena_free(a);
-}
-
-/* What a compilation took. */
-typedef struct Effort {
-    size_t bytes;
-    int variants;   /* that were costed */
-    double seconds; /* of the processor */
-} Effort;
-
-static Effort effort(const char *text, const char *layers)
-{
-    Fixture f = fixture();
-    CompileOptions o = compile_options(&f);
-    const Define depth = {"L", layers};
-    Report r = {0};
-    clock_t begin = clock();
-
-    o.define = &depth;
-    o.n_define = layers != NULL;
-    cr_assert(compiled(&f, text, &r, &o), "%s", diag_text(f.diag));
-    Effort e = {arena_used(f.arena), r.selection->evaluated,
-                (double)(clock() - begin) / CLOCKS_PER_SEC};
-    arena_free(f.arena);
-    return e;
-}
-
-/* The quicker one of two. */
-static double seconds(const char *text, const char *layers)
-{
-    return fmin(effort(text, layers).seconds, effort(text, layers).seconds);
-}
-
-static const char training[] =
-    "op mean_square(y: T[..]) -> s: f32 { s[] = mean(..) f32(y[..]) * y[..]; }"
-    "block conv(x: T[N, C, H, W]) -> y: T[N, C, H, W] {"
-    "  param w : T[C, C, 3, 3]; param g : T[C]; param b : T[C];"
-    "  y = relu(batch_norm_train(conv2d(x, w, pad = 1), g, b) as \"\") + x; }"
-    "model m { dim L = 8; input image : f32[8, 64, 28, 28]; input lr : f32;"
-    "  x = image * 1.5; for l in 0..L { x = conv[l](x); }"
-    "  output loss = mean_square(x); for v in params {"
-    "    v = sgd(v, grad(loss, v), lr) as \"sgd.{v}\"; } }";
-
-/* Four times the layers take four times the time and the memory, not sixteen
- * times, and what equal layers may become is costed once. */
-static void check_growth(const char *text)
-{
-    Effort few = effort(text, "8"), more = effort(text, "16"),
-           many = effort(text, "40");
-    double some = seconds(text, "16"), most = seconds(text, "64");
-
-    cr_expect_lt(many.bytes - more.bytes, 5 * (more.bytes - few.bytes),
-                 "%zu, %zu, %zu", few.bytes, more.bytes, many.bytes);
-    cr_expect_leq(many.variants, few.variants + few.variants / 10, "%d, %d",
-                  few.variants, many.variants);
-    cr_expect_lt(most, 9 * some, "%g s, %g s", some, most);
-}
-
-Test(select, grows_with_the_model)
-{
-    Arena *a = arena_new();
-    const char *path =
-        arena_printf(a, "%s/examples/bert_base.dcl", source_dir());
-    Buf text = {0};
-
-    cr_assert(file_read(&text, path));
-    check_growth(buf_text(&text));
-    check_growth(training);
-    buf_free(&text);
-    arena_free(a);
-}
-
-/* Half as much again as there is today is too much. */
-Test(select, work_is_bounded)
-{
-    static const struct {
-        const char *name;
-        int variants;
-        size_t megabytes;
-    } most[] = {
-        {"resnet50", 200000, 59},
-        {"densenet121", 500000, 122},
-        {"efficientnet_b0", 190000, 97},
-        {NULL, 68000, 36},
-    };
-
-    for (int i = 0; i < 4; i++) {
-        Arena *a = arena_new();
-        Buf text = {0};
-        const char *name = most[i].name ? most[i].name : "training";
-        cr_assert(!most[i].name ||
-                  file_read(&text, arena_printf(a, "%s/examples/%s.dcl",
-                                                source_dir(), name)));
-        Effort e = effort(most[i].name ? buf_text(&text) : training, NULL);
-        cr_expect_lt(e.variants, most[i].variants, "%s: %d variants", name,
-                     e.variants);
-        cr_expect_lt(e.bytes, most[i].megabytes << 20, "%s: %zu bytes", name,
-                     e.bytes);
-        buf_free(&text);
-        arena_free(a);
-    }
 }
 
 /* ---- plans */
