@@ -63,6 +63,8 @@ static bool is_phase(Phase *f, Cond c)
         const IdxTerm *t = &c.e->term[i];
         if (t->atom->kind != ATOM_VAR)
             return false;
+        if (f->p && listed(s->out, s->n_out, t->atom->var))
+            return false; /* a checkerboard */
         if (listed(s->out, s->n_out, t->atom->var))
             f->p = t->atom->var, f->c = modulo(t->c, c.mod);
         else

@@ -120,3 +120,9 @@ model wt_three { input x : f16[2, 16, 9, 7]; input r : f16[2, 8, 18, 14]; param 
 model wt_uneven { input x : f32[2, 8, 5, 6]; input r : f32[2, 4, 16, 24]; param w : f32[4, 2, 5, 2]; param b : f32[4];
   v[c in 0..8, a, p, q] = w[c % 4, a, p, q] * (c + 1);
   y = conv_transpose2d(x, v, b, stride = [3, 4], pad = [1, 0], dilation = [1, 1], groups = 2, extra = [1, 2]); loss[] = sum(n, a, i, j) y[n, a, i, j] * r[n, a, i, j]; output loss; output d = grad(loss, w); output e = grad(loss, x); }
+// Two variables of the result in one congruence: a checkerboard, and a gradient of a walk along two dimensions
+model boards { input x : f32[9, 20]; param w : f32[12, 20]; input v : f32[9, 20]; param p : f32[16, 40];
+  output y[i, j] = sum(k) ((i + j) % 2 == 0 ? x[i, k] * w[j, k] : 0);
+  output z[i, j in 0..9] = sum(k) ((i - j) % 3 == 1 ? x[i, k] : 0) * v[j, k];
+  output u[i, j in 0..9] = sum(k) ((2 * i + j + k) % 3 == 0 ? x[i, k] * v[j, k] : 0);
+  t[i in 0..40, j in 0..3] = tanh(p[i % 16, i * 2] or 0); loss : f32 = square_sum(t); output g = grad(loss, p); }
