@@ -159,6 +159,27 @@ Test(variants, woven)
     }
 }
 
+/* Results whose pieces a norm sums are kept beside their sums: a tile's next
+ * products wait where others write to their registers. */
+Test(variants, kept_results)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Buf b = {0};
+    CudaProgram *p = compiled_body(
+        &f,
+        "input x : f16[131072, 96]; param w : f16[48, 96]; param g : f16[48];"
+        " param b : f16[48]; param v : f16[144, 48]; h = linear(x, w);"
+        " output s = h; output y = linear(layer_norm(h, g, b), v);",
+        &o);
+
+    emit_kernel(&b, p, p->run[0].kernel);
+    cr_expect(strstr(buf_text(&b), "dcc_piece_sum"), "%s", buf_text(&b));
+    cr_expect(strstr(buf_text(&b), "kept[i / 2]"), "%s", buf_text(&b));
+    buf_free(&b);
+    arena_free(f.arena);
+}
+
 /* Rows that data add up, as a product with ones and zeros. */
 Test(variants, rows_added_up)
 {

@@ -37,3 +37,10 @@ model no_two {
   n = layer_norm(h);
   output y = linear(n, w); output z = relu(linear(n, u));
 }
+// columns that end within a tile, and a result that is stored, too
+model no_ragged {
+  input x : f16[300, 96]; param w : f16[48, 96]; param g : f16[48]; param b : f16[48];
+  param v : f16[144, 48];
+  h = linear(x, w);
+  output s = h; output y = linear(layer_norm(h, g, b), v);
+}

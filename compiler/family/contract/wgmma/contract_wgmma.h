@@ -337,12 +337,14 @@ void wgmma_hold_rows(WgmmaBuild *w, Tree *b);
 /* The row of a thread's sums i of their tile. */
 const char *wgmma_point_row(const Wgmma *w);
 /* contract_wgmma_pieces.c, of a group with pieces. NULL, or why it is not
- * served; whether a variant's blocks finish whole pieces; where a result takes
- * its sum's place in `sums`, or NULL; the text behind the epilogue, or "". */
+ * served; whether a variant's blocks finish whole pieces; where the result of
+ * `sum` is kept, or NULL; room for all, ahead of the epilogue; the text behind
+ * it, or none. */
 const char *wgmma_check_pieces(const WgmmaForm *f);
 bool wgmma_has_pieces(const Wgmma *w);
-const char *wgmma_keep(const WgmmaBuild *w, const char *sums, const char *sum);
-void wgmma_pieces(WgmmaBuild *w, Tree *b, const char *sums);
+const char *wgmma_keep(const WgmmaBuild *w, const char *sum);
+void wgmma_make_room(const WgmmaBuild *w, Tree *b);
+void wgmma_pieces(WgmmaBuild *w, Tree *b);
 /* Reductions of another kind (reduced.h), ahead of the epilogue. */
 void wgmma_reduced(WgmmaBuild *w, Tree *b, const char *sums);
 /* contract_wgmma_store.c: the text that finishes and stores a tile; sets
