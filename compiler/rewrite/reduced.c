@@ -677,7 +677,7 @@ static Tensor *made_again(const Wide *w, const Tensor *t, int d)
  * product. */
 static bool is_short(const Wide *w, const Tensor *t)
 {
-    enum { TERMS = 64, TERMS_16 = 512 };
+    enum { TERMS = 16, TERMS_16 = 256 };
     const Stmt *s = w->web->maker[t->id];
     Few x = {.n = 0};
     int64_t terms = 1;

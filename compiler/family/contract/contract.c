@@ -472,12 +472,9 @@ static bool finish_open(Contract *x, Graph *g, const Group *gr,
         x->ops += s->tensor ? 2 : 0;
     }
     for (int i = 0; gr->pieces && gr->pieces->reduced &&
-                    i < gr->pieces->n_step; i++) {
-        const Expr *e = gr->pieces->step[i].value;
-        expr_visit(e, count_special, x);
-        expr_visit(e, count_read, &x->ops);
-        x->ops += expr_ops(e) + 1;
-    }
+                    i < gr->pieces->n_step; i++)
+        expr_visit(gr->pieces->step[i].value, count_special, x);
+    x->ops += contract_reduced_ops(x, false);
     x->ops += x->c.range != NULL;
     x->ops /= x->c.parts; /* of a column, of which a point has some */
     x->special /= x->c.parts;

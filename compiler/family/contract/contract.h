@@ -294,6 +294,9 @@ typedef struct ReducedWay {
 } ReducedWay;
 void reduced_piece(ContractBuild *x, Tree *b, const ReducedWay *way);
 bool contract_stores(const Contract *x);
+/* Instructions of a result for these, about; what they are more if sums go
+ * through shared memory (`staged`). */
+double contract_reduced_ops(const Contract *x, bool staged);
 const char *contract_check_reduced(const ContractPlan *p);
 /* Before it, and before the sums: loads that need not wait for them. */
 void contract_early(ContractBuild *x, Tree *b);

@@ -68,6 +68,7 @@ const char *mma_form(Contract *x, Graph *g, const Group *gr, const Options *o)
     if (!contract_open(x, g, gr, o, &why))
         return why;
     contract_cut(x);
+    x->ops += contract_reduced_ops(x, true);
     why = check_types(x);
     if (why)
         return why;

@@ -102,6 +102,41 @@ static int passes(const Pieces *p, int pass[MAX_STEPS])
     return n;
 }
 
+static void count_read(const Expr *e, void *ctx)
+{
+    *(double *)ctx += e->kind == E_READ;
+}
+
+double contract_reduced_ops(const Contract *x, bool staged)
+{
+    enum {
+        STEP = 4,
+        ARG = 11,
+        READ = 6,
+        WALK = 8,
+        STAGED = 16,
+        STAGED_ARG = 20
+    };
+    const Pieces *p = pieces_of(x);
+    int pass[MAX_STEPS];
+    double ops = staged ? STAGED : 0, reads = 0;
+
+    if (!p)
+        return 0;
+    int n = passes(p, pass);
+    for (int i = 0; i < p->n_step; i++) {
+        bool arg = p->step[i].op == R_ARGMAX;
+        expr_visit(p->step[i].value, count_read, &reads);
+        ops += staged ? arg * STAGED_ARG
+                      : expr_ops(p->step[i].value) + (arg ? ARG : STEP);
+    }
+    if (staged)
+        return ops;
+    /* a last piece's columns are asked about */
+    bool partial = x->c.N % p->size;
+    return ops + reads * READ + WALK * (n - 1 + partial * n);
+}
+
 /* What a build has of the pieces. */
 typedef struct Made {
     ContractBuild *x;

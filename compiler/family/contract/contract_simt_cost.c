@@ -62,6 +62,10 @@ static double efficiency(const ContractPlan *x)
     double busy = 2.0 * (t->wm + t->wn) / sums; /* of shared memory's time */
 
     double ops = sums * pair_ops(&x->f->c) + reads;
+    /* reductions of the rows come once for all k */
+    double rows = sums * (contract_reduced_ops(x->f, false) +
+                          contract_reduced_ops(x->f, true));
+    ops += rows / (double)x->f->c.K;
 
     return sums * k / (ops * k + copies + d->round_ops) /
            (1 + busy * busy * busy);
