@@ -140,12 +140,55 @@ static bool among(Phase *f, Guard in, const Expr *e)
 
 /* ---- splitting */
 
+/* The reads that are factors of e: where one of them is 0, e is. A divisor that
+ * has v is none that may be read beyond v's extent. */
+static void visit_factors(const Expr *e, const Var *v, ExprVisit *visit,
+                          void *ctx)
+{
+    if (e->kind == E_READ) {
+        visit(e, ctx);
+    } else if ((e->kind == E_CAST && type_is_float(e->type)) ||
+               (e->kind == E_UNARY && e->fn == F_NEG) ||
+               (e->kind == E_BINARY && e->fn == F_DIV &&
+                !(v && expr_uses(e->arg[1], v)))) {
+        visit_factors(e->arg[0], v, visit, ctx);
+    } else if (e->kind == E_BINARY && e->fn == F_MUL) {
+        visit_factors(e->arg[0], v, visit, ctx);
+        visit_factors(e->arg[1], v, visit, ctx);
+    } else if (e->kind == E_SELECT && is_zero(e->arg[2])) {
+        visit_factors(e->arg[1], v, visit, ctx);
+    }
+}
+
+static bool zero_outside(const Expr *read)
+{
+    return !read->in.n || is_zero(read->outside);
+}
+
 typedef struct Taps {
     const Var *p, *r; /* there are fewer of r than r' and f say */
     Guard in;
     bool moves; /* factors with p, too */
     bool found;
+    const Expr *factor[8]; /* of the term */
+    int n;
 } Taps;
+
+static void note_factor(const Expr *e, void *ctx)
+{
+    Taps *t = ctx;
+
+    if (t->n < 8)
+        t->factor[t->n++] = e;
+}
+
+static bool is_factor(const Taps *t, const Expr *e)
+{
+    for (int i = 0; i < t->n; i++)
+        if (expr_equal(t->factor[i], e))
+            return true;
+    return false;
+}
 
 static bool reads_at(const Expr *e, const Var *v)
 {
@@ -162,8 +205,7 @@ static const Expr *guard_taps(Graph *g, const Expr *e, void *ctx)
     Taps *t = ctx;
 
     if (e->kind != E_READ || !reads_at(e, t->r) ||
-        reads_at(e, t->p) != t->moves ||
-        (e->in.n && (e->outside->kind != E_CONST || e->outside->num != 0)))
+        reads_at(e, t->p) != t->moves || !zero_outside(e) || !is_factor(t, e))
         return NULL;
     t->found = true;
     return expr_read(g, e->tensor, e->at, guard_and(g->pool, e->in, t->in),
@@ -182,6 +224,7 @@ static const Expr *longer_sum(Phase *f, int64_t whole)
     t.in = guard_within(g->pool, t.in, by.by, 0, f->r->extent);
     f->longer = r;
     const Expr *longer = expr_subst(g, f->s->value, &by, 1);
+    visit_factors(longer, r, note_factor, &t);
     const Expr *e = expr_rewrite(g, longer, guard_taps, &t);
     if (!t.found) {
         t.moves = true;
@@ -481,14 +524,18 @@ static bool is_tap(Cond c)
     return !c.mod && c.e->n == 2;
 }
 
+static void count_reads(const Expr *e, void *ctx)
+{
+    TapGuard *t = ctx;
+
+    t->reads += e->kind == E_READ;
+}
+
 static void note_taps(const Expr *e, void *ctx)
 {
     TapGuard *t = ctx;
 
-    if (e->kind != E_READ)
-        return;
-    t->reads++;
-    for (int i = 0; i < e->in.n; i++)
+    for (int i = 0; i < e->in.n && zero_outside(e); i++)
         if (is_tap(e->in.cond[i]))
             t->in = guard_add(t->pool, t->in, e->in.cond[i].e, 0);
 }
@@ -497,7 +544,8 @@ const Expr *phase_range(Graph *g, const Expr *e)
 {
     TapGuard t = {.pool = g->pool};
 
-    expr_visit(e, note_taps, &t);
+    visit_factors(e, NULL, note_taps, &t);
+    expr_visit(e, count_reads, &t);
     return t.in.n && t.reads > 1 ? expr_of_guard(g, t.in) : NULL;
 }
 

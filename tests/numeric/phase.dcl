@@ -126,3 +126,10 @@ model boards { input x : f32[9, 20]; param w : f32[12, 20]; input v : f32[9, 20]
   output z[i, j in 0..9] = sum(k) ((i - j) % 3 == 1 ? x[i, k] : 0) * v[j, k];
   output u[i, j in 0..9] = sum(k) ((2 * i + j + k) % 3 == 0 ? x[i, k] * v[j, k] : 0);
   t[i in 0..40, j in 0..3] = tanh(p[i % 16, i * 2] or 0); loss : f32 = square_sum(t); output g = grad(loss, p); }
+// Terms that are not 0 where one of their reads is: beyond the longest phase's taps they are none
+model taps_not_zero { input d : f32[17, 7]; input t : f32[17, 9];
+  output g[i] = sum(j) ((j + i) % 3 == 0 ? d[i, j] + 1 : 0);
+  output s[i] = sum(j in 0..7) ((j + i) % 3 == 0 ? (t[i, j] > 0 ? d[i, j] : 4) : 0);
+  output q[i] = sum(j) ((j + i) % 3 == 0 ? exp(d[i, j]) / d[i, j] : 0);
+  output u[i] = sum(j) ((j + i) % 3 == 0 ? d[i, j] * (t[i, j * 2 - 2] or 1) : 0);
+  output v[i] = sum(j, r in 0..17) ((j + i) % 3 == 0 ? d[i, j] * (t[r, j * 2 - 2] or 1) : 0); }
