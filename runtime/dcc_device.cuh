@@ -567,12 +567,13 @@ template <class T> DCC_DEVICE dcc_arg<T> dcc_shuffle_xor(dcc_arg<T> x, int mask)
     return x;
 }
 
-// Reduces over each aligned group of WIDTH lanes; every lane gets the result.
-// All 32 lanes of the warp must call it.
-template <class Op, int WIDTH = 32, class T> DCC_DEVICE T dcc_warp_reduce(T x)
+// Reduces over each aligned group of WIDTH lanes, APART from one to the next;
+// every lane gets the result. All 32 lanes of the warp must call it.
+template <class Op, int WIDTH = 32, int APART = 1, class T>
+DCC_DEVICE T dcc_warp_reduce(T x)
 {
 #pragma unroll
-    for (int mask = WIDTH / 2; mask > 0; mask /= 2)
+    for (int mask = WIDTH / 2 * APART; mask >= APART; mask /= 2)
         x = Op::apply(x, dcc_shuffle_xor(x, mask));
     return x;
 }

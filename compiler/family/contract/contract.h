@@ -153,6 +153,7 @@ typedef struct ContractBuild {
                                (norm.h), as `sum`; or NULL */
     const char *sum;        /* the sum of column e of them in registers, or
                                NULL: it is in shared memory, in `sums` */
+    bool own_rows;          /* rows are reduced in simt's registers */
     bool redone;            /* contract_redo: no sum has what is out of its
                                range */
     const char *width;      /* contract_pairs: the columns of a tile that the
@@ -291,6 +292,7 @@ typedef struct ReducedWay {
     int lanes;
     const char *lane, *column, *sum;
     bool beyond; /* whole tiles may lie beyond M */
+    int apart;   /* lanes from one that shares them to the next */
 } ReducedWay;
 void reduced_piece(ContractBuild *x, Tree *b, const ReducedWay *way);
 bool contract_stores(const Contract *x);

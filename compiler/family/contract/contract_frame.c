@@ -497,7 +497,9 @@ void contract_body(ContractBuild *x, const char *main, const char *to_sums,
     memcpy(fill + 8, extra, sizeof *extra * (size_t)n_extra);
     phase_from(x, "multiply", main, fill, 8 + n_extra);
     fill[WAIT].text = async ? "dcc_cp_wait<0>();\n" : "";
-    Tree *epilogue = template_tree(a, to_sums, fill, 8 + n_extra);
+    Tree *epilogue = x->own_rows
+                         ? tree_list(a)
+                         : template_tree(a, to_sums, fill, 8 + n_extra);
     if (x->p->t.split > 1 && !x->p->cluster) {
         kernel_phase(x->g, x->kernel, "sums", epilogue);
         epilogue = tree_list(a);

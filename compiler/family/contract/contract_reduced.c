@@ -227,8 +227,12 @@ static void put_joined(Made *r, Tree *b, int i)
     const Step *s = &r->p->step[i];
     ContractBuild *x = r->x;
 
-    PUT(b, "@acc = dcc_warp_@op<@lanes>(@acc);\n", FILL("acc", r->acc[i]),
-        FILL("op", reduce_name(s->op)), FILL_INT("lanes", r->way->lanes));
+    PUT(b,
+        r->way->apart > 1
+            ? "@acc = dcc_warp_reduce<dcc_op_@op, @lanes, @apart>(@acc);\n"
+            : "@acc = dcc_warp_@op<@lanes>(@acc);\n",
+        FILL("acc", r->acc[i]), FILL("op", reduce_name(s->op)),
+        FILL_INT("lanes", r->way->lanes), FILL_INT("apart", r->way->apart));
     if (s->op == R_ARGMAX)
         r->acc[i] = arena_printf(b->arena, "%s.index", r->acc[i]);
     x->cp.local[x->f->gr->n_step + i] = r->acc[i];
@@ -288,6 +292,36 @@ void reduced_piece(ContractBuild *x, Tree *b, const ReducedWay *way)
     cprint_close(&x->cp, scope);
 }
 
+/* Of sums in registers as dcc_thread_tile has them, whose warp has whole pieces
+ * of its rows. */
+static void own_rows(ContractBuild *x, Tree *b)
+{
+    Arena *a = b->arena;
+    const int size = pieces_of(x->f)->size;
+    Tree *in = tree_list(a);
+
+    reduced_piece(
+        x, in,
+        &(ReducedWay){.lanes = LANES,
+                      .apart = 2,
+                      .lane = "threadIdx.x / 2",
+                      .column = arena_printf(
+                          a, "e / 4 * 32 + own.n %% %d + e %% 4", size),
+                      .sum = "acc[i][e / 4][e % 4 ^ 1]"});
+    PUT(b,
+        "// Of each row, pieces of @size columns: @lanes lanes have one.\n"
+        "#pragma unroll\n"
+        "for (int i = 0; i < TM; ++i) {\n"
+        "    const int m = m0 + own.m + @down;\n"
+        "    const int piece = own.n / @size * @size;\n"
+        "    @IN\n"
+        "}\n",
+        FILL_INT("size", size), FILL_INT("lanes", LANES),
+        FILL("down",
+             x->p->rows ? "i * LANES_M" : "i / 4 * (LANES_M * 4) + i % 4"),
+        FILL_TREE("IN", in));
+}
+
 void contract_reduced(ContractBuild *x, Tree *b)
 {
     const Pieces *p = pieces_of(x->f);
@@ -295,6 +329,10 @@ void contract_reduced(ContractBuild *x, Tree *b)
 
     if (!p)
         return;
+    if (x->own_rows) {
+        own_rows(x, b);
+        return;
+    }
     reduced_piece(
         x, in,
         &(ReducedWay){.lanes = LANES,

@@ -1,5 +1,6 @@
 #include "family/contract/contract_simt.h"
 #include "emit/emit.h"
+#include "group/groups.h"
 
 #include <math.h>
 #include <string.h>
@@ -78,6 +79,20 @@ static bool keeps_rows(const Contract *x, const Tile *t)
 {
     return x->a.k_vec == VECTOR && t->wm <= 8 &&
            simt_steps(t) % VECTOR == 0 && !x->c.term;
+}
+
+/* A warp's lanes lie four or eight beside each other. */
+int simt_lanes(const Tile *t)
+{
+    return t->bn < 8 * t->wn ? 4 : 8;
+}
+
+/* Whether nothing but pieces of rows is stored, of which a warp has all. */
+bool simt_own_rows(const ContractPlan *x)
+{
+    return !contract_stores(x->f) && simt_slices(&x->t) == 1 &&
+           x->t.split == 1 && simt_lanes(&x->t) == 8 &&
+           8 * x->t.wn == x->f->gr->pieces->size;
 }
 
 /* Sums, the factors of two k, of four of a's rows, what the copies keep. Twice

@@ -10,6 +10,8 @@ enum { SIMT_LANES = 32 }; /* of a warp */
 int simt_slice_threads(const Tile *t);
 /* Parts of each tile's k, multiplied by threads of their own. */
 int simt_slices(const Tile *t);
+int simt_lanes(const Tile *t);
+bool simt_own_rows(const ContractPlan *x);
 /* k of a tile that a thread multiplies. */
 int simt_steps(const Tile *t);
 const void *simt_open(Graph *g, const Group *gr, const Options *o,

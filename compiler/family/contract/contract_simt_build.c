@@ -6,15 +6,10 @@
 
 /* The kernel of a contraction on the ordinary pipes, from its plan. */
 
-/* A warp's lanes are lanes_m x lanes_n. */
-static int lanes_n(const Tile *t)
-{
-    return t->bn < 8 * t->wn ? 4 : 8;
-}
-
+/* A warp's lanes are lanes_m x simt_lanes. */
 static int lanes_m(const Tile *t)
 {
-    return SIMT_LANES / lanes_n(t);
+    return SIMT_LANES / simt_lanes(t);
 }
 
 /* Its slice of k. */
@@ -24,7 +19,7 @@ static Tree *place(ContractBuild *x)
     Tree *code = tree_list(x->g->arena);
 
     kernel_constant(x->g, x->kernel, "LANES_M", lanes_m(t), NULL);
-    kernel_constant(x->g, x->kernel, "LANES_N", lanes_n(t), NULL);
+    kernel_constant(x->g, x->kernel, "LANES_N", simt_lanes(t), NULL);
     kernel_constant(x->g, x->kernel, "STEPS", simt_steps(t),
                     "k of a tile that a thread multiplies");
     if (simt_slices(t) > 1)
@@ -117,6 +112,7 @@ static void build(const void *form, const Variant *v, Kernel *k)
         return;
     bool sliced = simt_slices(&p.t) > 1;
     contract_begin(&x, &p, k);
+    x.own_rows = simt_own_rows(&p);
     Fill extra[] = {
         {0},
         {0},

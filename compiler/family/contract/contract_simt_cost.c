@@ -64,7 +64,9 @@ static double efficiency(const ContractPlan *x)
     double ops = sums * pair_ops(&x->f->c) + reads;
     /* reductions of the rows come once for all k */
     double rows = sums * (contract_reduced_ops(x->f, false) +
-                          contract_reduced_ops(x->f, true));
+                          (simt_own_rows(x)
+                               ? 0
+                               : contract_reduced_ops(x->f, true)));
     ops += rows / (double)x->f->c.K;
 
     return sums * k / (ops * k + copies + d->round_ops) /
