@@ -555,6 +555,14 @@ static bool at_once(Wide *w, const Stmt *s)
     return !x.found;
 }
 
+/* 16 bits are stored and read again sooner than two walks over each piece ask
+ * which of its columns there are. */
+static bool is_dear(const Wide *w, const Stmt *s)
+{
+    return type_bytes(w->t->type) == 2 && s->op == R_SUM &&
+           find_maximum(w, s->value) && s->red[0]->extent % COLUMNS;
+}
+
 /* What is read besides is few results, or passes such on. */
 static bool may_reduce(Wide *w)
 {
@@ -572,7 +580,8 @@ static bool may_reduce(Wide *w)
         }
     }
     for (int i = 0; i < w->n; i++)
-        if (is_reduction(w->g, w->reader[i], w->t) && !at_once(w, w->reader[i]))
+        if (is_reduction(w->g, w->reader[i], w->t) &&
+            (!at_once(w, w->reader[i]) || is_dear(w, w->reader[i])))
             return false;
     return some;
 }

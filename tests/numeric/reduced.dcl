@@ -57,8 +57,8 @@ model batched {
 // f16 all the way, and the maximum is stored so
 model tokens {
   input x : f16[512,16];
-  input w : f16[1030,16];
-  input t : i32[512] in 0..1030;
+  input w : f16[1088,16];
+  input t : i32[512] in 0..1088;
   s = log_softmax(linear(x, w));
   output l[] : f32 = -mean(i) s[i,t[i]];
 }
