@@ -697,3 +697,38 @@ Test(plan, merges_that_cannot_be)
     refused(text, " a>b", " a>b a>b", "one already");
     refused(text, " a>b", " a>b!y", "no merge of the model's");
 }
+
+/* Rows with padding behind them and rows without are not of one kernel: the
+ * first may be stored by vectors that end in it. */
+Test(select, room_behind_rows)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+
+    o.random_plan = o.random_layout = 465694; /* turns the input's copy */
+    CudaProgram *p = compiled(
+        &f,
+        "model m { param p : f16[2, 4, 16]; param q : f16[2, 65, 16];"
+        " param v : f16[2, 65, 32]; input x : bf16[65, 1];"
+        " param w : f32[1, 5]; input y : f16[1, 65, 5]; input z : f16[65, 8];"
+        " s[b in 0..2, i in 0..4, j in 0..65] : f32 = b / 4 == j / 4"
+        " ? (sum(d) p[b, i, d] * q[b, j, d]) * 0.25 : -30;"
+        " a = softmax(s);"
+        " t[b in 0..2, i in 0..4, f in 0..32] : f32 ="
+        " sum(j) a[b, i, j] * v[b, j, f];"
+        " u[i in 0..65, j in 0..5] : f32 ="
+        " tanh(sum(k in 0..1) x[i, k] * w[k, j] * y[k, i, j]"
+        " + (z[i, 7 - i] or -1));"
+        " output t; output o = u; output same = x;"
+        " loss : f32 = square_sum(o); output g = grad(loss, x); }",
+        &r, &o);
+    cr_assert(p, "%s", diag_text(f.diag));
+    for (int i = 0; i < p->n_run; i++) {
+        const Group *gr = p->run[i].group;
+        if (!strcmp(gr->stmt[0]->tensor->name, "same"))
+            cr_expect(strstr(gr->kernel->variant, "vec=1"), "%s",
+                      gr->kernel->variant);
+    }
+    arena_free(f.arena);
+}

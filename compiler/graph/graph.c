@@ -230,24 +230,29 @@ bool tensor_lies_in(const Tensor *t, const Tensor *in)
     return t != NULL;
 }
 
-int64_t tensor_run(const Tensor *t, const Idx *from, int64_t extent)
+int64_t tensor_rows(const Tensor *t, int64_t *along)
 {
     int64_t row = t->span;
-    bool whole = false;
 
-    if (t->host) /* behind its rows are others' */
-        return extent;
-    for (int d = 0; d < t->rank; d++) {
+    *along = 0;
+    for (int d = 0; d < t->rank && !t->host; d++) {
         if (t->dim[d] == 1)
             continue;
         if (t->stride[d] == 1)
-            whole = t->dim[d] == extent;
+            *along = t->dim[d];
         else if (t->stride[d] < row)
             row = t->stride[d];
     }
-    whole &= row > 0 && from->k % row == 0;
-    for (int i = 0; i < from->n; i++)
-        whole &= row > 0 && from->term[i].c % row == 0;
+    return *along ? row : 0;
+}
+
+int64_t tensor_run(const Tensor *t, const Idx *from, int64_t extent)
+{
+    int64_t along, row = tensor_rows(t, &along);
+    bool whole = row > 0 && along == extent && from->k % row == 0;
+
+    for (int i = 0; i < from->n && whole; i++)
+        whole = from->term[i].c % row == 0;
     return whole ? row : extent;
 }
 

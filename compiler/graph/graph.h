@@ -245,6 +245,9 @@ bool tensor_is_constant(const Tensor *t);
 void tensor_row_major(Tensor *t);         /* sets stride and span */
 /* Does t lie in a part of `in`, or in a part of a part? */
 bool tensor_lies_in(const Tensor *t, const Tensor *in);
+/* How far apart t's rows are, or all of it where it is one, and how many
+ * elements lie side by side in each; 0 where none do, or others' do behind. */
+int64_t tensor_rows(const Tensor *t, int64_t *along);
 /* Elements of t that a run of `extent` neighbours from `from` on may touch:
  * those, and the padding of t's rows where the run is a whole row. */
 int64_t tensor_run(const Tensor *t, const Idx *from, int64_t extent);

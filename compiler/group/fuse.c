@@ -466,6 +466,16 @@ static bool too_many_tensors(Graph *g, const Group *p, const Group *c, Group *r)
     return r->n_arg > MOST && group_multiplies(g, r);
 }
 
+/* Does r, made of p and another, read from memory what p stores, as it does
+ * itself now? */
+static bool reads_stored(const Group *r, const Group *p)
+{
+    for (int i = 0; i < p->n_step; i++)
+        if (p->step[i].tensor && group_reads(r, p->step[i].tensor))
+            return true;
+    return false;
+}
+
 /* What c makes of an element of t stands at several points. */
 static Group *fuse_spread(Graph *g, const Group *p, const Group *c,
                           const Tensor *t, bool keep)
@@ -513,6 +523,10 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
             other = fuse_beside(g, p, c, t, keep);
         if (!other)
             other = fuse_spread(g, p, c, t, keep);
+        if (other && reads_stored(other, p)) {
+            f.why = "reads another of its results at other points";
+            other = NULL;
+        }
         *why = other ? NULL : f.why;
         return other;
     }

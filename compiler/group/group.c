@@ -459,6 +459,9 @@ static void canon_access(Buf *b, const Canon *c, const Tensor *t,
         buf_putc(b, '*');
         canon_idx(b, c, at[dim[i]]);
     }
+    int64_t along, row = tensor_rows(t, &along);
+    if (row > along) /* with padding, which vectors may end in */
+        buf_printf(b, "|%lld %lld", (long long)along, (long long)row);
     buf_puts(b, ")");
 }
 

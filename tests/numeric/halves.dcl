@@ -18,3 +18,25 @@ model hv_rotary {
 model hv_kept { input x : f16[40, 64]; param w : f16[96, 64]; h = linear(x, w); output y[s, f in 0..48] = silu(h[s, f]) * h[s, 48 + f]; output z = h; }
 // what overlaps or leaves a gap stays apart
 model hv_overlap { input x : f16[20, 64]; param w : f16[96, 64]; h = linear(x, w); output y[s, f in 0..64] = h[s, f] * h[s, 32 + f]; }
+
+// the halves, and what was stored before them, of which their gradients are, too
+model apart_a {
+  input x : f32[3, 4, 7];
+  t[b, i, j in 0..4] : f16 = 1 / (1 + (sum(k) x[b, i, k] * x[b, j, k]) * (sum(k) x[b, i, k] * x[b, j, k]));
+  u[2 * i, j, l] = t[i, j, l];
+  u[2 * i + 1, j, l] : f32 = -t[i, j, l];
+  output t;
+  output u;
+  loss : f32 = square_sum(u);
+  output g = grad(loss, x);
+}
+model apart_b {
+  input x : f32[3, 4, 7];
+  s[b, i, j in 0..4] = sum(k) x[b, i, k] * x[b, j, k];
+  t = 1 / (1 + s * s);
+  u[2 * i, j, l] = t[i, j, l];
+  u[2 * i + 1, j, l] = -t[i, j, l];
+  output u;
+  loss : f32 = square_sum(u);
+  output g = grad(loss, x);
+}
