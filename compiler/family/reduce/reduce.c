@@ -432,37 +432,6 @@ static void add_beside(Space *s, const ReduceForm *f, int vec)
                 add(s, MODE_BLOCK, threads, vec, side);
 }
 
-/* How many columns of what e reads lie side by side. */
-static int64_t run_of(const ReduceForm *f, const Expr *e)
-{
-    const Group *gr = f->plain;
-    const Idx *at = tensor_offset(f->graph, e->tensor, e->at);
-    int64_t run = 1;
-
-    for (int i = 0; i < gr->n_cols; i++) { /* each round takes one or none */
-        int found = 0;
-        while (found < gr->n_cols && idx_coef(at, gr->cols[found]) != run)
-            found++;
-        if (found == gr->n_cols || gr->cols[found]->extent == 1)
-            break;
-        run *= gr->cols[found]->extent;
-    }
-    return run;
-}
-
-/* Parts of sectors: of those of a row alone the rest is read for nothing. */
-static bool reads_parts(const ReduceForm *f)
-{
-    const Reads *kept = &f->keep[0].reads;
-
-    for (int i = 0; i < kept->n; i++)
-        if (over_cols(f->plain, kept->read[i]) &&
-            run_of(f, kept->read[i]) *
-                    type_bytes(kept->read[i]->tensor->type) < L2_SECTOR)
-            return true;
-    return false;
-}
-
 /* Rows in shared memory: those of which registers hold no two blocks' on an
  * SM, as numbers of 32 bits. */
 static void add_held(Space *s, const ReduceForm *f, int vec)
@@ -472,8 +441,7 @@ static void add_held(Space *s, const ReduceForm *f, int vec)
     const int64_t bytes = reduce_held_bytes(f, vec);
 
     if (bytes == 0 || bytes + SCRATCH > (int64_t)d->smem_block_kb * KB ||
-        group_cols(f->plain) * f->keep[0].arrays <= d->regs_sm / (2 * 2) ||
-        reads_parts(f))
+        group_cols(f->plain) * f->keep[0].arrays <= d->regs_sm / (2 * 2))
         return;
     for (int threads = FEWEST; threads <= BLOCK_THREADS; threads *= 2) {
         if (s->n == MAX_VARIANTS)
