@@ -338,13 +338,13 @@ void wgmma_hold_rows(WgmmaBuild *w, Tree *b);
 const char *wgmma_point_row(const Wgmma *w);
 /* contract_wgmma_pieces.c, of a group with pieces. NULL, or why it is not
  * served; whether a variant's blocks finish whole pieces; where the result of
- * `sum` is kept, or NULL; room for all, ahead of the epilogue; the text behind
- * it, or none. */
+ * `sum` is kept, or NULL; room for all that is not kept in `sums`, ahead of the
+ * epilogue; the text behind it, or none. */
 const char *wgmma_check_pieces(const WgmmaForm *f);
 bool wgmma_has_pieces(const Wgmma *w);
-const char *wgmma_keep(const WgmmaBuild *w, const char *sum);
+const char *wgmma_keep(const WgmmaBuild *w, const char *sums, const char *sum);
 void wgmma_make_room(const WgmmaBuild *w, Tree *b);
-void wgmma_pieces(WgmmaBuild *w, Tree *b);
+void wgmma_pieces(WgmmaBuild *w, Tree *b, const char *sums);
 /* Reductions of another kind (reduced.h), ahead of the epilogue. */
 void wgmma_reduced(WgmmaBuild *w, Tree *b, const char *sums);
 /* contract_wgmma_store.c: the text that finishes and stores a tile; sets

@@ -4,9 +4,15 @@
 
 #include <string.h>
 
-/* Sums over pieces of a row's results, behind the epilogue, which keeps them as
- * their sums lie: four lanes have the columns of a piece. In registers of their
- * own: ptxas makes products wait where others write to theirs. */
+/* Sums over pieces of a row's results, behind the epilogue: results have taken
+ * their sums' place in registers, four lanes have the columns of a piece. Where
+ * columns end within the tile they have registers of their own: ptxas makes all
+ * products wait where some of theirs are written to and others not. */
+
+static bool has_room(const Wgmma *w)
+{
+    return w->f->x.c.N % w->x.t.bn != 0;
+}
 
 const char *wgmma_check_pieces(const WgmmaForm *f)
 {
@@ -31,7 +37,7 @@ bool wgmma_has_pieces(const Wgmma *w)
            (!p->reduced || (w->x.t.split == 1 && w->parts == 1));
 }
 
-const char *wgmma_keep(const WgmmaBuild *w, const char *sum)
+const char *wgmma_keep(const WgmmaBuild *w, const char *sums, const char *sum)
 {
     Arena *a = w->x.g->arena;
     const char *e = w->x.vec == 8 ? "e" : "(c * 4 + e)";
@@ -39,11 +45,12 @@ const char *wgmma_keep(const WgmmaBuild *w, const char *sum)
     if (!w->x.f->gr->pieces || w->x.f->gr->pieces->reduced)
         return NULL;
     if (w->p->deal || w->x.vec < 4)
-        return arena_printf(a, "kept%s", strchr(sum, '['));
+        return has_room(w->p) ? arena_printf(a, "kept%s", strchr(sum, '['))
+                              : sum;
     return arena_printf(a,
-                        "kept[i / 2][j * 16 + %s / 2 * 4 + i %% 2 * 2 + "
+                        "%s[i / 2][j * 16 + %s / 2 * 4 + i %% 2 * 2 + "
                         "%s %% 2]",
-                        e, e);
+                        has_room(w->p) ? "kept" : sums, e, e);
 }
 
 /* Lanes that have a piece, each as many results of it: 8 neighbours, or 2 of
@@ -59,13 +66,15 @@ static int lanes(const WgmmaBuild *w)
 }
 
 /* Result c of the thread's 8 of 32 columns of number q; or of its piece q. */
-static const char *result(const WgmmaBuild *w)
+static const char *result(const WgmmaBuild *w, const char *sums)
 {
     Arena *a = w->x.g->arena;
 
+    sums = has_room(w->p) ? "kept" : sums;
     if (w->p->deal)
-        return "kept[i][c / 2 * (BN / 8) + q * 4 + h * 2 + c % 2]";
-    return arena_printf(a, "kept[i][q * %d + c / 2 * 4 + h * 2 + c %% 2]",
+        return arena_printf(a, "%s[i][c / 2 * (BN / 8) + q * 4 + h * 2 + "
+                               "c %% 2]", sums);
+    return arena_printf(a, "%s[i][q * %d + c / 2 * 4 + h * 2 + c %% 2]", sums,
                         neighbours(w) ? 16 : w->x.f->gr->pieces->size / 2);
 }
 
@@ -102,7 +111,7 @@ static void put_store(WgmmaBuild *w, Tree *b, const Step *s, const char *id)
 }
 
 /* One piece of one row. */
-static void put_piece(WgmmaBuild *w, Tree *b)
+static void put_piece(WgmmaBuild *w, Tree *b, const char *sums)
 {
     ContractBuild *x = &w->x;
     const Pieces *p = x->f->gr->pieces;
@@ -114,7 +123,7 @@ static void put_piece(WgmmaBuild *w, Tree *b)
     memcpy(local, cp->local, sizeof local);
     cprint_name(cp, x->f->m.linear, "m");
     cprint_name(cp, p->along, "n");
-    cp->local[0] = result(w);
+    cp->local[0] = result(w, sums);
     for (int i = 0; i < p->n_step; i++) {
         const char *id = cprint_fresh(cp, "piece_sum");
         put_sum(w, b, &p->step[i], id);
@@ -180,19 +189,19 @@ void wgmma_make_room(const WgmmaBuild *w, Tree *b)
 {
     const Pieces *p = w->x.f->gr->pieces;
 
-    if (p && !p->reduced)
+    if (p && !p->reduced && has_room(w->p))
         PUT(b, "float kept[WM / 64][@width / 2] = {};\n",
             FILL("width", w->x.width));
 }
 
-void wgmma_pieces(WgmmaBuild *w, Tree *b)
+void wgmma_pieces(WgmmaBuild *w, Tree *b, const char *sums)
 {
     Tree *in = tree_list(b->arena);
     const Pieces *p = w->x.f->gr->pieces;
 
     if (!p || p->reduced)
         return;
-    put_piece(w, in);
+    put_piece(w, in, sums);
     PUT(b,
         "// Of each row, sums over pieces of @size columns: @lanes lanes have "
         "them.\n"

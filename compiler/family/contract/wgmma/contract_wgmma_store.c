@@ -133,7 +133,7 @@ static void place_point(ContractBuild *x, Tree *b)
     WgmmaBuild *w = (WgmmaBuild *)x; /* x is its first member */
 
     x->sum = point_sum(w);
-    x->keep = wgmma_keep(w, x->sum);
+    x->keep = wgmma_keep(w, sums_of(w), x->sum);
     put_place(w, b, wgmma_point_row(w->p), point_columns(w));
 }
 
@@ -147,7 +147,7 @@ static void place_row(ContractBuild *x, Tree *b)
     WgmmaBuild *w = (WgmmaBuild *)x;
 
     x->sum = point_sum(w);
-    x->keep = wgmma_keep(w, x->sum);
+    x->keep = wgmma_keep(w, sums_of(w), x->sum);
     put_place(w, b, wgmma_point_row(w->p), NULL);
 }
 
@@ -508,6 +508,6 @@ Tree *wgmma_epilogue(WgmmaBuild *w)
     wgmma_make_room(w, all);
     tree_add(all, redo);
     tree_add(all, code);
-    wgmma_pieces(w, all);
+    wgmma_pieces(w, all, sums_of(w));
     return all;
 }
