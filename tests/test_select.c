@@ -365,6 +365,41 @@ Test(select, siblings)
     arena_free(f.arena);
 }
 
+/* A product sums a factor of its own, too; what the factor is made of may go to
+ * the product before. Not where the sum's rows are others, or it is of other
+ * values than are multiplied. */
+Test(select, factor_sums)
+{
+    static const struct { int launches; const char *text; } cases[] = {
+        {1, "output w[o, i] = sum(r) d[r, o] * x[r, i];"
+            " output b[o] = 1 - sum(r) d[r, o];"},
+        {1, "output w[i, o] = sum(r) d[r, o] * x[r, i];"
+            " output b[h in 0..4, j in 0..64] = sum(r) d[r, 64 * h + j];"},
+        {2, "output w[o, i] = sum(r) d[r, o] * x[r, i];"
+            " output b[r] = sum(o) d[r, o];"},
+        {2, "output w[o, i] = sum(r) d[r, o] * x[r, i];"
+            " output b[o] = sum(r) abs(d[r, o]);"},
+        {2, "e[r, o] : f16 = (d[r, o] > 0 ? exp(-d[r, o]) : 0.1) *"
+            " sum(k) g[r, k] * v[o, k];"
+            " output w[o, i] = sum(r) e[r, o] * x[r, i];"
+            " output b[o] = 1 - sum(r) e[r, o];"},
+    };
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Report r = {0};
+        CudaProgram *p = compiled(&f, arena_printf(f.arena,
+            "model m { input x : f16[1024, 128]; input d : f16[1024, 256];"
+            " input g : f16[1024, 128]; input v : f16[256, 128]; %s }",
+            cases[i].text), &r, &o);
+        cr_assert(p, "%s", diag_text(f.diag));
+        cr_expect_eq(p->n_run, cases[i].launches, "%s: %d", cases[i].text,
+                     p->n_run);
+    }
+    arena_free(f.arena);
+}
+
 /* ---- properties of every model */
 
 static bool is_made(const CudaProgram *p, const Tensor *t)

@@ -173,6 +173,18 @@ static void put_pieces(Buf *b, const Pieces *p)
     put_about_rows(b, p->step, p->n_step, what, NULL);
 }
 
+/* The sum of a factor, and what follows from it. */
+static void put_factor_sum(Buf *b, const FactorSum *x)
+{
+    put_place(b, x->step[0].source->at);
+    for (int i = 0; i < x->n_step; i++) {
+        buf_printf(b, "//       %s: %s in registers",
+                   i ? "each of these" : "sum of a factor",
+                   type_name(x->step[i].type));
+        put_stored(b, &x->step[i]);
+    }
+}
+
 static void put_statements(Buf *b, const Kernel *k)
 {
     const Group *gr = k->group;
@@ -200,6 +212,8 @@ static void put_statements(Buf *b, const Kernel *k)
     }
     if (gr->pieces)
         put_pieces(b, gr->pieces);
+    if (gr->factor_sum)
+        put_factor_sum(b, gr->factor_sum);
 }
 
 static void put_extents(Buf *b, const char *what, const Var **v, int n)

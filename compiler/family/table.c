@@ -26,6 +26,8 @@ static const char *other_shape(const Family *f, const Group *gr)
                        f == &family_contract_wgmma
                    ? NULL
                    : "reductions over pieces of its columns";
+    if (gr->factor_sum && f != &family_contract_wgmma)
+        return "a sum of one of its factors besides";
     if (!whole && (gr->merge || gr->pieces) && f != &family_contract_wgmma)
         return "rows whose statistics products make and take";
     return NULL;

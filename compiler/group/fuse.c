@@ -415,6 +415,8 @@ static const char *closed(const Group *p, const Group *c)
 {
     if (p->chain || c->chain)
         return "two products and what lies between them are one already";
+    if (p->factor_sum || c->factor_sum)
+        return "it has a factor's sum already";
     return p->merge || p->pieces || c->merge || c->pieces
                ? "it has a part in a norm already" : NULL;
 }

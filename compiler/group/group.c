@@ -1,6 +1,7 @@
 #include "group/group.h"
 
 #include "group/chain.h"
+#include "group/factor_sum.h"
 #include "group/norm.h"
 #include "rewrite/rewrite.h"
 
@@ -138,6 +139,8 @@ void group_visit(const Group *gr, StepVisit *f, void *ctx)
         f(gr->merge->fold, ctx);
     for (int i = 0; gr->pieces && i < gr->pieces->n_step; i++)
         f(&gr->pieces->step[i], ctx);
+    for (int i = 0; gr->factor_sum && i < gr->factor_sum->n_step; i++)
+        f(&gr->factor_sum->step[i], ctx);
 }
 
 typedef struct Stores {
@@ -663,6 +666,10 @@ static void canon_own(Buf *b, Canon *c)
                    c->number[gr->pieces->value]);
     for (int i = 0; gr->pieces && i < gr->pieces->n_step; i++)
         canon_step(b, c, &gr->pieces->step[i]);
+    if (gr->factor_sum)
+        buf_puts(b, ";factor ");
+    for (int i = 0; gr->factor_sum && i < gr->factor_sum->n_step; i++)
+        canon_step(b, c, &gr->factor_sum->step[i]);
 }
 
 void group_canon(Buf *b, const Group *gr)
@@ -785,4 +792,8 @@ void group_dump(Buf *b, const Group *gr)
                    gr->pieces->along->name);
     for (int i = 0; gr->pieces && i < gr->pieces->n_step; i++)
         dump_step(b, i + 1, &gr->pieces->step[i], "a piece");
+    if (gr->factor_sum)
+        buf_puts(b, "  of a factor:\n");
+    for (int i = 0; gr->factor_sum && i < gr->factor_sum->n_step; i++)
+        dump_step(b, i, &gr->factor_sum->step[i], "cols");
 }

@@ -53,6 +53,7 @@ struct Kernel;
 struct Family;
 struct Chain;
 struct Pieces;
+struct FactorSum;
 struct Merge;
 struct RowMerge;
 
@@ -84,6 +85,7 @@ typedef struct Group {
     const struct Merge *made;  /* by these merges (search/merge.h), or NULL */
     const struct RowMerge *merge; /* of rows, ahead of the steps: norm.h, or */
     const struct Pieces *pieces; /* behind them; or NULL */
+    const struct FactorSum *factor_sum; /* the same: factor_sum.h */
     /* decided by select */
     const struct Family *family;
     int variant;               /* index into the family's space */

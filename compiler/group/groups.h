@@ -5,6 +5,7 @@
 
 #include "group/chain.h"
 #include "group/clash.h"
+#include "group/factor_sum.h"
 #include "group/fold.h"
 #include "group/functions.h"
 #include "group/fuse.h"

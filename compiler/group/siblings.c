@@ -22,7 +22,7 @@ static int passed(const Group *gr)
  * row's own threads have read then. */
 static bool plain(const Group *gr)
 {
-    if (gr->chain || gr->merge || gr->pieces ||
+    if (gr->chain || gr->merge || gr->pieces || gr->factor_sum ||
         gr->n_rows + gr->n_cols > MAX_VARS)
         return false;
     for (int i = 0; i < gr->n_step; i++) {

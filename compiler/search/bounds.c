@@ -145,6 +145,8 @@ static bool rows_touch(const Group *gr)
         find_in_step(gr->merge->fold, &t);
     for (int i = 0; gr->pieces && i < gr->pieces->n_step; i++)
         find_in_step(&gr->pieces->step[i], &t);
+    for (int i = 0; gr->factor_sum && i < gr->factor_sum->n_step; i++)
+        find_in_step(&gr->factor_sum->step[i], &t);
     return t.found;
 }
 

@@ -2,6 +2,8 @@
 
 #include "group/groups.h"
 
+#include <math.h>
+
 enum { MOST_READERS = 16 }; /* of one tensor: a table that all read tells none
                                that it is another's sibling */
 
@@ -13,6 +15,16 @@ static bool pinned(const Group *gr)
     return false;
 }
 
+/* Points side by side, or a product with the sum of one of its factors. */
+static Group *one_of(Graph *g, const Group *a, const Group *b)
+{
+    Group *gr = fuse_siblings(g, a, b);
+
+    if (!gr)
+        gr = fuse_factor_sum(g, a, b);
+    return gr ? gr : fuse_factor_sum(g, b, a);
+}
+
 /* By a plan, or if the model predicts less time. False if they stay apart. */
 static bool place(Units *u, int a, int b, bool planned)
 {
@@ -21,7 +33,7 @@ static bool place(Units *u, int a, int b, bool planned)
 
     if (pinned(x->group) || pinned(y->group) || units_apart(x->group, y->group))
         return false;
-    Group *gr = fuse_siblings(u->g, x->group, y->group);
+    Group *gr = one_of(u->g, x->group, y->group);
     if (!gr || units_surround(u, both, 2))
         return false;
     const Choice *c = choose_variant(u->s, gr);
@@ -36,11 +48,118 @@ static bool place(Units *u, int a, int b, bool planned)
     return true;
 }
 
+/* ---- a factor's sum that is made with the factor ------------------------- */
+
+typedef struct Split {
+    Units *u;
+    int c, p;        /* what makes the factor and sums it, the product */
+    Group *product, *points;
+    int into;        /* the unit that takes the points in, or -1 */
+    Group *made;     /* of it */
+} Split;
+
+static double time_of(const Split *s, Group *gr)
+{
+    const Choice *c = choose_variant(s->u->s, gr);
+
+    return c->family ? c->cost.us : INFINITY;
+}
+
+/* A product of whose result the points are made, and that alone. */
+static bool find_into(Split *s, int w)
+{
+    Units *u = s->u;
+    const Group *of = u->unit[w].group;
+    const char *why;
+
+    if (w == s->p || pinned(of) || !group_multiplies(u->g, of) ||
+        units_path_around(u, w, s->c))
+        return false;
+    for (int i = 0; i < of->n_step && !s->made; i++) {
+        Tensor *t = of->step[i].tensor;
+        if (t && group_reads(s->points, t) && !units_need(u, t, w, s->c))
+            s->made = fuse(u->g, of, s->points, t, false, &why);
+    }
+    s->into = s->made ? w : -1;
+    return s->made;
+}
+
+static void place_points(Split *s)
+{
+    const Ints *reads = &s->u->unit[s->c].reads;
+
+    s->into = -1;
+    for (int r = 0; r < reads->n; r++) {
+        const Ints *w = &s->u->writers[reads->v[r]];
+        if (w->n == 1 && find_into(s, w->v[0]))
+            return;
+    }
+}
+
+static double time_split(const Split *s)
+{
+    return time_of(s, s->product) +
+           time_of(s, s->into < 0 ? s->points : s->made);
+}
+
+static double time_apart(const Split *s)
+{
+    const Unit *unit = s->u->unit;
+
+    return unit[s->c].us + unit[s->p].us +
+           (s->into < 0 ? 0 : unit[s->into].us);
+}
+
+static void apply(const Split *s)
+{
+    Units *u = s->u;
+    int other[] = {s->p, s->into};
+
+    s->product->beside_us = time_apart(s);
+    recipe_add(u, &(Placed){.kind = PLACED_BESIDE, .unit = s->c,
+                            .other = other, .n = s->into < 0 ? 1 : 2});
+    units_join(u, s->c, s->p);
+    units_set(u, s->p, s->product);
+    if (s->into < 0) {
+        units_set(u, s->c, s->points);
+        return;
+    }
+    units_join(u, s->c, s->into);
+    units_set(u, s->into, s->made);
+    units_drop(u, s->c);
+}
+
+/* Unit c's sum goes to product p; what it is of, to the product that makes what
+ * that is of, if that takes less. `into`: as a plan has it. */
+static bool place_split(Units *u, int c, int p, bool planned, int into)
+{
+    Split s = {.u = u, .c = c, .p = p, .into = -1};
+    const Group *x = u->unit[c].group, *y = u->unit[p].group;
+
+    if (pinned(x) || pinned(y) || units_apart(x, y))
+        return false;
+    s.product = split_factor_sum(u->g, y, x, &s.points);
+    if (!s.product || units_path_around(u, c, p))
+        return false;
+    Split alone = s;
+    place_points(&s);
+    if (planned ? into != s.into
+                : s.into < 0 || time_split(&s) - time_apart(&s) >=
+                                    time_split(&alone) - time_apart(&alone))
+        s = alone;
+    if (planned ? into != s.into : time_split(&s) >= time_apart(&s))
+        return false;
+    apply(&s);
+    return true;
+}
+
 static bool place_in(Units *u, int i, const Ints *list)
 {
     for (int k = 0; k < list->n && list->n <= MOST_READERS; k++) {
         int j = list->v[k];
         if (j > i && place(u, i, j, false))
+            return true;
+        if (j != i && place_split(u, i, j, false, -1))
             return true;
     }
     return false;
@@ -56,15 +175,19 @@ static bool find_sibling(Units *u, int i)
         if (place_in(u, i, &u->readers[reads->v[r]]))
             return true;
     for (int w = 0; w < writes->n; w++)
-        if (place_in(u, i, &u->writers[writes->v[w]]))
+        if (place_in(u, i, &u->writers[writes->v[w]]) ||
+            place_in(u, i, &u->readers[writes->v[w]]))
             return true;
     return false;
 }
 
 const char *siblings_take(Units *u, const Placed *as)
 {
-    return as->n == 1 && as->other[0] != as->unit &&
-                   place(u, as->unit, as->other[0], true)
+    int into = as->n == 2 ? as->other[1] : -1;
+
+    return as->n >= 1 && as->other[0] != as->unit &&
+                   ((as->n == 1 && place(u, as->unit, as->other[0], true)) ||
+                    place_split(u, as->unit, as->other[0], true, into))
                ? NULL : "these cannot be one";
 }
 

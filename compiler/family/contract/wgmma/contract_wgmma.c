@@ -162,7 +162,7 @@ static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
     if ((why = wgmma_check_types(&f->x)) || (why = wgmma_find_rows(f)) ||
         (why = tma_open(&f->tma, &f->x)) || (why = wgmma_check_rows(f)) ||
         (why = wgmma_check_fold(f)) ||
-        (why = wgmma_check_pieces(f)))
+        (why = wgmma_check_pieces(f)) || (why = wgmma_check_factor(f)))
         return why;
     drop_range(f);
     /* a sum, a difference and its square; lanes' sums */
@@ -312,6 +312,7 @@ static void add_parts(Space *s, const WgmmaShape *sh, int blocks, int split,
     int64_t parts = sms * blocks / (tiles * split);
 
     if (sh->pingpong || s->form->x.gr->merge || s->form->x.gr->pieces ||
+        s->form->x.gr->factor_sum ||
         s->form->pre || (s->form->x.terms == 3 && !wgmma_turns_b(s->form)))
         return;
     if (parts > most)

@@ -347,6 +347,20 @@ void wgmma_make_room(const WgmmaBuild *w, Tree *b);
 void wgmma_pieces(WgmmaBuild *w, Tree *b, const char *sums);
 /* Reductions of another kind (reduced.h), ahead of the epilogue. */
 void wgmma_reduced(WgmmaBuild *w, Tree *b, const char *sums);
+/* contract_wgmma_factor.c, of a group that sums one of its factors, too
+ * (factor_sum.h). NULL, or why it is not served; whether a variant can; bytes
+ * in shared memory, and its field; boxes of 64 rows or columns that a warpgroup
+ * sums, and registers of a thread; what a tile begins with, the products of a
+ * step beside the others, and what is behind the steps. */
+const char *wgmma_check_factor(const WgmmaForm *f);
+bool wgmma_has_factor(const Wgmma *w);
+size_t wgmma_factor_bytes(const WgmmaForm *f);
+void wgmma_factor_field(WgmmaBuild *w);
+int wgmma_factor_boxes(const Wgmma *w);
+int wgmma_factor_regs(const Wgmma *w);
+Tree *wgmma_factor_begin(const WgmmaBuild *w);
+Tree *wgmma_factor_step(const WgmmaBuild *w, const char *later);
+void wgmma_factor_end(WgmmaBuild *w, Tree *b);
 /* contract_wgmma_store.c: the text that finishes and stores a tile; sets
  * w->ahead. */
 Tree *wgmma_epilogue(WgmmaBuild *w);

@@ -111,6 +111,7 @@ static void shared_memory(WgmmaBuild *w)
 
     put_tile_field(w, &w->x.a, &w->f->tma.a, wgmma_rows_name(w));
     put_tile_field(w, &w->x.b, &w->f->tma.b, "BN");
+    wgmma_factor_field(w);
     if (wgmma_turns_b(w->f))
         kernel_smem(w->x.g, k, 1024, "float big[2][BN][BK]", NULL);
     if (w->x.f->terms == 3)
@@ -554,6 +555,8 @@ static Tree *sync_code(const WgmmaBuild *w)
 {
     Tree *b = tree_list(w->x.g->arena);
 
+    if (w->x.f->gr->factor_sum)
+        PUT(b, "dcc_wgmma_ones(smem.ones);\n");
     if (w->p->cluster > 1)
         PUT(b, "dcc_cluster_meet();\n");
     else

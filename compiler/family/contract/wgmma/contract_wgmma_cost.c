@@ -352,6 +352,18 @@ static double start_clk(const Wgmma *w)
     return clk + fold_rows_clk(w) + gather_clk(w);
 }
 
+/* Clocks that the first tiles take longer: a factor's boxes are read once more,
+ * a row of 16 bytes a clock, and what belongs to its sums is. */
+static double factor_clk(const Wgmma *w)
+{
+    const Device *d = w->f->x.o->device;
+
+    return w->f->x.gr->factor_sum
+               ? w->mean_steps * wgmma_factor_boxes(w) * WGMMA_M +
+                     d->l2_latency
+               : 0;
+}
+
 /* Clocks by which products are held up by an epilogue beside them: while they
  * keep the tensor cores busy, few instructions fit beside, and the loads of a
  * norm's correction do not. */
@@ -466,7 +478,8 @@ static void timeline(const Wgmma *w, Work *out)
         out->serial_us =
             fmax(out->serial_us,
                  asks + wide * out->hbm_bytes / (d->hbm_gbs * KILO));
-    out->fill_us = (start_clk(w) + epilogue_clk(w) - hidden_clk(w)) / clk;
+    out->fill_us = (start_clk(w) + epilogue_clk(w) - hidden_clk(w) +
+                    factor_clk(w)) / clk;
     if (w->stays)
         out->fill_us += w->mean_steps * copies_b(w) / boost;
 }

@@ -54,7 +54,8 @@ bool wgmma_overlaps(const Wgmma *w)
 {
     const Contraction *c = &w->f->x.c;
 
-    return wgmma_simple(w->f) && last_aligned(w) && w->f->tma.m.n == 1 &&
+    return wgmma_simple(w->f) && !w->f->x.gr->factor_sum && last_aligned(w) &&
+           w->f->tma.m.n == 1 &&
            !w->patch.im2col && !w->f->tma.a.slides && !w->f->tma.a.run &&
            !w->boxes.tensor && contract_live(&w->x) >= 1 && w->m_tiles > 1 &&
            w->cluster == 1 && c->M > w->x.t.bm && c->M % w->x.t.bm;
@@ -161,7 +162,7 @@ static int other_regs(const Wgmma *w)
                 (w->consumers == 3 ? 32 : 0);
 
     return 40 + place + w->f->reads_regs + w->f->more_regs +
-           (w->f->x.library ? 48 : 0) + rows_regs(w);
+           (w->f->x.library ? 48 : 0) + rows_regs(w) + wgmma_factor_regs(w);
 }
 
 int wgmma_budget(const Wgmma *w)
@@ -201,6 +202,7 @@ static const char *plan_sizes(Wgmma *w)
                  (w->consumers > 1 || three ? THREADS_WG : 32);
     w->smem = (wgmma_ring_bytes(w) + w->kept_bytes +
                wgmma_part_bytes(w->f, t->bn) +
+               wgmma_factor_bytes(f) +
                pack_bytes(f, w->consumers, w->pack) + sent_bytes(t) +
                (w->parts > 1 ? 16 : 0) + 1023) / 1024 * 1024;
     if ((double)w->smem > d->smem_block_kb * 1024.0)
@@ -309,6 +311,8 @@ static const char *plan_tiles(Wgmma *w)
         return "columns that a cluster cannot share";
     if (w->f->x.gr->pieces && !wgmma_has_pieces(w))
         return "columns that are no whole pieces of rows";
+    if (w->f->x.gr->factor_sum && !wgmma_has_factor(w))
+        return "a factor that is not a block's own";
     return NULL;
 }
 
@@ -636,7 +640,8 @@ static int room_stages(const WgmmaForm *f, const WgmmaShape *s, int blocks,
 
     room -= (int)(pack_bytes(f, s->consumers,
                              pack_columns(f, s->bn, split, parts)) +
-                  sent_bytes(&tile) + 16);
+                  sent_bytes(&tile) + 16 +
+                  wgmma_factor_bytes(f));
     int n = (room - (int)wgmma_part_bytes(f, s->bn)) /
             ((rows + wgmma_slot_columns(f, s->bn)) * ROW_BYTES + 16);
     int most = rows < s->bm ? 2 * MOST_STAGES : MOST_STAGES;

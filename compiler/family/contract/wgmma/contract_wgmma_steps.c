@@ -112,6 +112,40 @@ static Tree *steps_of_rows(const WgmmaBuild *w, Fill *fill, int n)
     return template_tree(a, "contract_wgmma_regs.cu.in", fill, n);
 }
 
+/* The loop itself, whose steps have more products. */
+static Tree *loop_of(const WgmmaBuild *w, const char *begin, const char *end,
+                     Fill *fill, int n, Tree *more)
+{
+    Arena *a = w->x.g->arena;
+
+    fill[n++] = FILL_TREE("ADD_FACTOR", more);
+    Tree *step = template_tree(a, "contract_wgmma_step.cu.in", fill, n);
+    return QUOTE(
+        a,
+        !wgmma_turns(w->p) ? "for (int k_tile = @begin; k_tile < @end; ++k_tile) {\n"
+                             "    @slot\n"
+                             "    @STEP\n"
+                             "}\n"
+        : wgmma_rounds(w->p) ? "for (int k_tile = @begin; k_tile < @end; "
+                               "k_tile += STAGES, phase ^= 1)\n"
+                               "    #pragma unroll\n"
+                               "    for (int slot = 0; slot < STAGES; ++slot) {\n"
+                               "        @STEP\n"
+                               "    }\n"
+        : w->p->pingpong && w->ahead->n_item
+            ? "#pragma @pragma\n"
+              "for (int k_tile = @begin; k_tile < @end; ++k_tile) {\n"
+              "    @STEP\n"
+              "    dcc_next_slot<STAGES>(slot, phase);\n"
+              "}\n"
+            : "for (int k_tile = @begin; k_tile < @end; ++k_tile) {\n"
+              "    @STEP\n"
+              "    dcc_next_slot<STAGES>(slot, phase);\n"
+              "}\n",
+        FILL("begin", begin), FILL("end", end), FILL("pragma", ahead),
+        FILL("slot", wgmma_slot(w, begin)), FILL_TREE("STEP", step));
+}
+
 Tree *wgmma_steps(const WgmmaBuild *w, const char *begin, const char *end,
                   Fill *fill, int n)
 {
@@ -136,35 +170,23 @@ Tree *wgmma_steps(const WgmmaBuild *w, const char *begin, const char *end,
         return steps_of_rows(w, fill, n);
     fill[n++] = FILL("LATER", later);
     fill[n++] = FILL_TREE("BEFORE", before_code(w, later));
-    Tree *step = template_tree(a, "contract_wgmma_step.cu.in", fill, n);
-    Tree *loop =
-        QUOTE(a,
-              !turns   ? "for (int k_tile = @begin; k_tile < @end; ++k_tile) {\n"
-                         "    @slot\n"
-                         "    @STEP\n"
-                         "}\n"
-              : rounds ? "int phase = step / STAGES % 2, before = 0;\n"
-                         "for (int k_tile = @begin; k_tile < @end; "
-                         "k_tile += STAGES, phase ^= 1)\n"
-                         "    #pragma unroll\n"
-                         "    for (int slot = 0; slot < STAGES; ++slot) {\n"
-                         "        @STEP\n"
-                         "    }\n"
-              : w->p->pingpong && w->ahead->n_item
-                  ? "int slot = step % STAGES, phase = step / STAGES % 2, "
-                    "before = slot;\n"
-                    "#pragma @pragma\n"
-                    "for (int k_tile = @begin; k_tile < @end; ++k_tile) {\n"
-                    "    @STEP\n"
-                    "    dcc_next_slot<STAGES>(slot, phase);\n"
-                    "}\n"
-                  : "int slot = step % STAGES, phase = step / STAGES % 2, "
-                    "before = slot;\n"
-                    "for (int k_tile = @begin; k_tile < @end; ++k_tile) {\n"
-                    "    @STEP\n"
-                    "    dcc_next_slot<STAGES>(slot, phase);\n"
-                    "}\n",
-              FILL("begin", begin), FILL("end", end), FILL("pragma", ahead),
-              FILL("slot", wgmma_slot(w, begin)), FILL_TREE("STEP", step));
-    return loop;
+    Tree *loop = loop_of(w, begin, end, fill, n, tree_list(a));
+    Tree *all = wgmma_factor_begin(w);
+    if (turns)
+        PUT(all,
+            rounds ? "int phase = step / STAGES % 2, before = 0;\n"
+                   : "int slot = step % STAGES, phase = step / STAGES % 2, "
+                     "before = slot;\n");
+    if (w->x.f->gr->factor_sum)
+        loop = QUOTE(a,
+                     "if (sums) {\n"
+                     "    @WITH\n"
+                     "} else {\n"
+                     "    @LOOP\n"
+                     "}\n",
+                     FILL_TREE("WITH", loop_of(w, begin, end, fill, n,
+                                               wgmma_factor_step(w, later))),
+                     FILL_TREE("LOOP", loop));
+    tree_add(all, loop);
+    return all;
 }
