@@ -64,11 +64,24 @@ static bool step_clashes(const Group *gr, int store)
     return false;
 }
 
+/* What the nest stores of an older version may come to be there last: in which
+ * order a kernel stores is nobody's promise, vectors of elements or single
+ * ones, and other threads' at the same place. */
+static bool stores_older(const Group *gr, const Tensor *written)
+{
+    bool older = false;
+
+    for (const Tensor *t = written->prev; t && !older; t = t->prev)
+        older = group_stores(gr, t);
+    return older;
+}
+
 const Tensor *in_place_clash(const Group *gr)
 {
     for (int i = 0; i < gr->n_step; i++) {
         const Tensor *t = gr->step[i].tensor;
-        if (t && t->prev && (step_clashes(gr, i) || apart_clashes(gr, t)))
+        if (t && t->prev && (step_clashes(gr, i) || apart_clashes(gr, t) ||
+                             stores_older(gr, t)))
             return t;
     }
     return NULL;

@@ -5,7 +5,8 @@
 #include "group/group.h"
 
 /* The tensor of which the nest would read an older version where or when
- * another point of it may have overwritten it; NULL: there is none. */
+ * another point of it may have overwritten it, or would store one, too; NULL:
+ * there is none. */
 const Tensor *in_place_clash(const Group *gr);
 
 #endif

@@ -65,3 +65,8 @@ model sn_before_sum { input x : f32[7, 300]; state s : f32[7] = 1; m[i] = max(k)
   s[i] = s[i] * 0.5 + m[i]; output n; }
 model sn_before_gradient { input x : f32[6, 5, 4]; param g : f32[5]; param b : f32[5]; h = batch_norm_train(x, g, b);
   loss[] = sum(n, c, i) h[n, c, i] * h[n, c, i] * h[n, c, i]; for v in params { v = v - 0.01 * grad(loss, v); } output loss; output gx = grad(loss, x); }
+// all of it and then a part: a kernel of both stored vectors of the first behind elements of the second
+model sn_part_over_whole { input x : f32[16]; input z : f32[16]; state s : f32[16] = 0.5; s = x * 1.5;
+  s[i in 3..8] = tanh(s[i] + z[i]); output y = s; }
+model sn_part_over_rows { input x : f16[4, 24]; state s : f16[4, 24] = 0.5; s = softmax(x);
+  s[i, j in 3..8] = s[i, j] * x[i, j]; output y = s; }
