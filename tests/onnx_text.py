@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from onnx_hostile import DCC, info, ints, model, node, num, part, weight
 
 D, LAYERS = 8, 3
+TRIANGLE = [-3e38 if j > i else 0 for i in range(4) for j in range(4)]
 
 
 def scalar(name, v):
@@ -417,6 +418,43 @@ def positions_of_batch():
         node("MatMul", ["q", "x"], ["y"]))
 
 
+def no_hard_swish(bounded):
+    """x min(x + 3, 6) / 6, bounded below by 0 or not."""
+    ends = ["least", "six"] if bounded else ["", "six"]
+    return model(
+        info(11, "x", [2, 8]), info(12, "y", [2, 8]),
+        scalar("three", 3), scalar("six", 6), scalar("least", 0),
+        node("Add", ["x", "three"], ["a"]), node("Clip", ["a"] + ends, ["b"]),
+        node("Mul", ["x", "b"], ["c"]), node("Div", ["c", "six"], ["y"]))
+
+
+def spread_gelu():
+    """A gelu whose halves are two, over which x is spread out."""
+    return model(
+        info(11, "x", [8]), info(12, "y", [2, 8]), scalar("one", 1),
+        scalar("root", 2 ** 0.5), weight("half", [2, 1], struct.pack(
+            "<2f", 0.5, 0.5)), *gelu("x", "y", "g"))
+
+
+def spread_norm():
+    """A norm of rows whose epsilons are two."""
+    return model(
+        info(11, "x", [3, D]), info(12, "y", [2, 3, D]), scalar("two", 2),
+        weight("eps", [2, 1, 1], struct.pack("<2f", 1e-5, 1e-5)),
+        *layer_norm("x", "y", "n"))
+
+
+def attention_of(mask, dims, q=(1, 4, 4, 8)):
+    return model(
+        info(11, "q", q), info(11, "k", [1, 4, 4, 8]),
+        info(11, "v", [1, 4, 4, 8]), info(12, "y", []),
+        weight("mask", dims, struct.pack("<%df" % len(mask), *mask)),
+        node("Transpose", ["k"], ["t"], ints("perm", [0, 1, 3, 2])),
+        node("MatMul", ["q", "t"], ["a"]), node("Add", ["a", "mask"], ["b"]),
+        node("Softmax", ["b"], ["p"], num_attr("axis", -1)),
+        node("MatMul", ["p", "v"], ["y"]))
+
+
 def parts_from_front():
     """What is less than what it is of, from 0 on: a slice along two axes,
     ids and updates of a scatter, rows that are gathered."""
@@ -557,6 +595,14 @@ def main():
                            ("ones", ones_of_batch()),
                            ("alike", alike_beside_bounds()),
                            ("positions", positions_of_batch()),
+                           ("swish", no_hard_swish(True)),
+                           ("no_swish", no_hard_swish(False)),
+                           ("gelus", spread_gelu()),
+                           ("norms", spread_norm()),
+                           ("causal", attention_of(TRIANGLE, [4, 4])),
+                           ("heads", attention_of(TRIANGLE, [1, 4, 1, 4])),
+                           ("one_row", attention_of(TRIANGLE, [4, 4],
+                                                    (1, 4, 1, 8))),
                            ("front", parts_from_front()),
                            ("keras_inputs", two_inputs("unk__3", "unk__7")),
                            ("two_sizes", two_inputs("N", "M")),
@@ -597,6 +643,17 @@ def main():
                 work + "/choice.dcl").read().replace("model choice", "") ==
              llama.replace("model llama", "").replace("llama.onnx",
                                                       "choice.onnx")),
+            ("what is bounded above alone is no hard swish",
+             "hard_swish(" in dcls["swish"] and
+             "hard_swish(" not in dcls["no_swish"]),
+            ("numbers beside each other, over which an operand is spread out, "
+             "are no activation's or norm's", "gelu(" not in dcls["gelus"] and
+             "layer_norm(" not in dcls["norms"]),
+            ("a mask of heads is not causal", "causal = true" in dcls["causal"]
+             and "causal" not in dcls["heads"] and
+             "mask" in dcls["heads"]),
+            ("a mask's rows are no attention of one",
+             "attention(" not in dcls["one_row"]),
             ("rotary positions are one op", llama.count("rotated(") == 3),
             ("it compiles, too",
              run("llama.dcl", "-o", "llama.cu")[0] == 0),

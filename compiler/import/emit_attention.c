@@ -188,7 +188,10 @@ static MaskKind mask_kind(const Value *m, int64_t rows, int64_t columns,
                           bool *infinite)
 {
     const Const *k = m->known;
-    bool none = true, causal = rows == columns;
+    int r = m->shape.rank;
+    bool none = true;
+    bool causal = rows == columns && r >= 2 && m->shape.dim[r - 2] == rows &&
+                  m->shape.dim[r - 1] == columns;
 
     *infinite = !k;
     if (!k || m->type == OT_BOOL || k->n % (rows * columns))

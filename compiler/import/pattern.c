@@ -153,12 +153,21 @@ static bool tanh_argument(Value *v, Value *x)
     return false;
 }
 
+/* Whether a Clip ends at x there; newer ones have the end as an operand, and
+ * one without an end has none. */
+static bool bound_is(const Node *clip, int operand, const char *attr, double x)
+{
+    double v = attr_float(clip, attr, NAN);
+
+    return (!node_in(clip, operand) || in_scalar(clip, operand, &v)) &&
+           fabs(v - x) <= 1e-4 * fabs(x);
+}
+
 /* The activation that x times f times a number is, or NULL. */
 static Node *activation(Import *c, Node *root, Value *x, Value *f, double k)
 {
     Node *n, *new = NULL;
     Value *inner;
-    double low = 0, high = 0;
 
     if ((n = pattern_made_by(f, "Add")) && near(k, 0.5) &&
         (inner = beside_number(n, 1))) {
@@ -185,12 +194,9 @@ static Node *activation(Import *c, Node *root, Value *x, Value *f, double k)
             new = node_new(c, "HardSwish", root->name, 1, 1);
     } else if ((n = pattern_made_by(f, "Clip")) && near(k, 1.0 / 6)) {
         Node *add = pattern_made_by(n->in[0], "Add");
-        high = attr_float(n, "max", 0);
-        low = attr_float(n, "min", 0);
-        in_scalar(n, 1, &low);
-        in_scalar(n, 2, &high);
         inner = add ? beside_number(add, 3) : NULL;
-        if (low == 0 && near(high, 6) && inner && pattern_same(inner, x))
+        if (bound_is(n, 1, "min", 0) && bound_is(n, 2, "max", 6) && inner &&
+            pattern_same(inner, x))
             new = node_new(c, "HardSwish", root->name, 1, 1);
     }
     if (new)
@@ -371,6 +377,13 @@ static Node *match_softmax(Import *c, Node *root)
 
 /* ---- attention ---------------------------------------------------------- */
 
+/* Operand i is a number, which leaves the other one's shape as it is. */
+static bool is_number(const Node *n, int i, double *x)
+{
+    return value_scalar_is(n->in[i], x) &&
+           shape_same(&n->in[!i]->shape, &n->out[0]->shape);
+}
+
 /* v without a number that it is multiplied by. */
 static Value *unscaled(Value *v, double *scale)
 {
@@ -379,13 +392,11 @@ static Value *unscaled(Value *v, double *scale)
 
     v = pattern_bare(v);
     while ((n = pattern_made_by(v, "Mul")) || (n = pattern_made_by(v, "Div"))) {
-        if (value_scalar_is(n->in[1], &x))
-            *scale = *n->op == 'M' ? *scale * x : *scale / x;
-        else if (*n->op == 'M' && value_scalar_is(n->in[0], &x))
-            *scale *= x;
-        else
+        int of = is_number(n, 1, &x) ? 0 : 1;
+        if (of && (*n->op != 'M' || !is_number(n, 0, &x)))
             break;
-        v = pattern_bare(n->in[value_scalar_is(n->in[1], &x) ? 0 : 1]);
+        *scale = *n->op == 'M' ? *scale * x : *scale / x;
+        v = pattern_bare(n->in[of]);
     }
     return v;
 }
@@ -533,7 +544,8 @@ static Node *match_attention(Import *c, Node *root, int at)
         return NULL;
     Value *v = root->in[1];
     int place = place_of(c, soft, at);
-    if (n->in[0]->shape.rank != r || n->in[1]->shape.rank != r ||
+    if (!shape_same(&n->out[0]->shape, &soft->in[0]->shape) || /* a mask's */
+        n->in[0]->shape.rank != r || n->in[1]->shape.rank != r ||
         v->shape.rank != r || (mask && mask->shape.rank > r) || place < 0)
         return NULL;
     Value *q = unscaled_below(n->in[0], &scale);
@@ -649,6 +661,27 @@ static void drop_expands(Node *n)
     }
 }
 
+/* What is found in place of `root`, if it has its shape: of numbers there may
+ * be more than one beside each other, alike, over which x is spread out. */
+static Node *of_shape(Node *new, const Node *root)
+{
+    return new && shape_same(&new->in[0]->shape, &root->out[0]->shape) ? new
+                                                                       : NULL;
+}
+
+static Node *match_elements(Import *c, Node *n)
+{
+    Node *new = match_norm(c, n);
+
+    if (!new)
+        new = match_moments(c, n);
+    if (!new)
+        new = match_groups(c, n);
+    if (!new)
+        new = match_product(c, n);
+    return new ? new : match_softmax(c, n);
+}
+
 static bool is_concat(const Node *n)
 {
     return !n->dead && !*n->domain && !strcmp(n->op, "Concat") &&
@@ -701,15 +734,7 @@ void import_patterns(Import *c)
             n->out[0]->shape.rank < 1 || !onnx_is_float(n->out[0]->type))
             continue;
         drop_expands(n);
-        new = match_norm(c, n);
-        if (!new)
-            new = match_moments(c, n);
-        if (!new)
-            new = match_groups(c, n);
-        if (!new)
-            new = match_product(c, n);
-        if (!new)
-            new = match_softmax(c, n);
+        new = of_shape(match_elements(c, n), n);
         if (!new)
             new = match_attention(c, n, i);
         if (!new)
