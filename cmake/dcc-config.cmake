@@ -45,7 +45,10 @@ if(NOT TARGET dcc_runtime)
   add_library(dcc_runtime STATIC EXCLUDE_FROM_ALL ${_dcc_sources})
   target_include_directories(dcc_runtime PUBLIC "${_dcc_runtime}")
   target_link_libraries(dcc_runtime PUBLIC CUDA::cudart Threads::Threads m)
-  set_target_properties(dcc_runtime PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  # whichever C the project is written in
+  set_target_properties(dcc_runtime PROPERTIES
+    C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS ON
+    POSITION_INDEPENDENT_CODE ON)
   add_library(dcc::runtime ALIAS dcc_runtime)
 endif()
 

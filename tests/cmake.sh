@@ -44,6 +44,8 @@ cat >p/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.18)
 project(p LANGUAGES C CXX CUDA)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_C_STANDARD 90)
+set(CMAKE_C_EXTENSIONS OFF)
 find_package(dcc 0.1 REQUIRED)
 add_subdirectory(sub)
 dcc_add_model(small mlp.dcl D B=32 E=f32 PLAN small.plan)
@@ -57,6 +59,9 @@ echo 'model more { input x : f32[8]; output y = x * 2; }' >p/sub/more.dcl
 dcc p/mlp.dcl -D B=32 -D E=f32 -o s.cu --write-plan=p/small.plan >log 2>&1 &&
     cmake -S p -B b >>log 2>&1
 point $? "a project"
+
+cmake --build b --target dcc_runtime >log 2>&1
+point $? "the runtime, beside a project of strict C90"
 
 # runs TARGETS: dcc ran for these targets, and no more
 runs()
