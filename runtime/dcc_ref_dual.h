@@ -358,12 +358,12 @@ static inline dcc_pair dcc_fold_argmax(
     dcc_ref_value *const *arg, const int64_t *v, int64_t extent,
     dcc_pair (*term)(dcc_ref_value *const *arg, const int64_t *v, int64_t r))
 {
-    double greatest = -INFINITY;
+    double greatest = NAN;
     int64_t best = 0;
 
     for (int64_t r = 0; r < extent; r++) {
         double t = term(arg, v, r).v;
-        if (t > greatest) {
+        if (!isnan(t) && !(t <= greatest)) {
             greatest = t;
             best = r;
         }

@@ -296,13 +296,13 @@ dcc_pair dcc_fold_argmax(dcc_ref_value *const *arg, const int64_t *v,
                          dcc_pair (*term)(dcc_ref_value *const *arg,
                                           const int64_t *v, int64_t r))
 {
-    dcc_pair greatest = {-INFINITY, 0};
+    dcc_pair greatest = {NAN, 0};
     int64_t best = 0, reach = 0;
 
     for (int64_t r = 0; r < extent; r++) {
         dcc_pair t = term(arg, v, r);
 
-        if (t.v > greatest.v) {
+        if (!isnan(t.v) && !(t.v <= greatest.v)) {
             greatest = t;
             best = r;
         }

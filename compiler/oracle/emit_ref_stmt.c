@@ -256,7 +256,7 @@ static int open_out_loops(Buf *b, RefText *t, const Stmt *s, int skip,
 static void print_argmax(Buf *b, RefText *t, const Stmt *s, int depth)
 {
     indent(b, depth);
-    buf_puts(b, "double greatest = -INFINITY;\n");
+    buf_puts(b, "double greatest = NAN;\n");
     indent(b, depth);
     buf_puts(b, "int64_t best = 0;\n\n");
     open_loop(b, t, s->red[0], &depth);
@@ -267,8 +267,8 @@ static void print_argmax(Buf *b, RefText *t, const Stmt *s, int depth)
     ref_value(b, t, s->value, is_whole(s) ? REF_UNARY : REF_ANY);
     buf_puts(b, ";\n");
     indent(b, depth);
-    buf_printf(b, "if (term > greatest) {\n%*sgreatest = term;\n",
-               4 * depth + 4, "");
+    buf_printf(b, "if (!isnan(term) && !(term <= greatest)) {\n"
+                  "%*sgreatest = term;\n", 4 * depth + 4, "");
     indent(b, depth + 1);
     buf_printf(b, "best = %s;\n", ref_name(t, s->red[0], NULL));
     indent(b, depth);

@@ -32,6 +32,8 @@ model argmin_ties { input x : i32[21, 40] in 0..5; output y[i] = argmin(j in 3..
 model argmin_least { input x : i32[21, 40] in -2147483647..-2147483644; output y[i] = argmin(j) (x[i, j] - 1); }
 model argmin_u8 { input x : u8[7, 300]; input b : bool[7, 12]; output y[i] = argmin(j) x[i, j]; output z[i] = argmin(j) b[i, j]; }
 model argmax_float_ties { input x : f32[21, 40]; output y[i] = argmax(j) floor(x[i, j]); }
+// a NaN is not the greatest, nor the least, where there is another value
+model argmax_nan { input x : f32[3, 40]; t[i, j] = j % 2 == 0 ? sqrt(-1 - x[i, j] * x[i, j]) : -inf; output y[i] = argmax(j) t[i, j]; output z[i] = argmin(j) (-t[i, j]); output m[i] = max(j) t[i, j]; }
 model argmax_one { input x : f32[4, 1]; output y[i] = argmax(j) x[i, j]; }
 model argmax_f16_long { input x : f16[3, 1500]; output y[i] = argmax(j) x[i, j]; }
 model reduce_ranged { input x : f32[4, 50]; output y[i] = sum(j in 7..31) x[i, j]; }
