@@ -177,6 +177,8 @@ static const char *foreign(const char *text, size_t len)
     static const char *const word[][2] = {
         {"and", ": 'and' is '&&'"},
         {"not", ": 'not' is '!'"},
+        {"!", ": a reduction's term that begins with it stands in "
+              "parentheses, sum(..) (!..)"},
         {"@", ": a matrix product is matmul(a, b)"},
         {"import", ": all files go on the command line"},
         {"include", ": all files go on the command line"},

@@ -85,6 +85,7 @@ ed 's/output y/return y/' return.dcl
 ed 's/  output y.*/  y = x ** 2; output y;/' power.dcl
 ed 's/  output y.*/  y = x ^ 2; output y;/' hat.dcl
 ed 's/  output y.*/  output y = x @ w;/' at.dcl
+ed 's/  output y.*/  output y[i] = sum(j) !(x[i, j] > 0);/' not.dcl
 ed 's/  output y.*/  output y = softmax(x, dim = -1);/' dim.dcl
 ed 's/  output y.*/  output y = linear(x);/' few.dcl
 ed 's/  output y.*/  output y = relu(x, x);/' many.dcl
