@@ -756,6 +756,7 @@ DCC_DEVICE void dcc_stream(uint32_t (&to)[N], const void *from,
 
 #include "dcc_contract.cuh"
 #include "dcc_chain.cuh"
+#include "dcc_list.cuh"
 #include "dcc_scan.cuh"
 #include "dcc_rows.cuh"
 #include "dcc_turn.cuh"

@@ -12,8 +12,8 @@
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
 #             pairs crossed single boxes turned eights mma-sm_80 halo taps
 #             stream rows ring map bands=1 bands=2 share=2 line=1 turn vec=4
-#             vec=8 reduce held=1 prefix chain chain-ends chain-window
-#             chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan":
+#             vec=8 reduce held=1 prefix listed chain chain-ends
+#             chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan":
 #             random legal variants of a family wherever it can serve, on
 #             random layouts of intermediates, mma also where splits of k go
 #             through memory; tiles of two warpgroups, also in reverse with
@@ -35,7 +35,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma pairs crossed single boxes turned eights mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 line=1 turn vec=4 vec=8 reduce held=1 prefix chain chain-ends chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan"
+flavours="mma simt wgmma pairs crossed single boxes turned eights mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 line=1 turn vec=4 vec=8 reduce held=1 prefix listed chain chain-ends chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -311,6 +311,7 @@ schedule=cooperative" $(files pairs range_products) ;;
             $(files contract reduce ahead layouts) ;;
         held=*) flavour $f "${random}reduce=$f" $(files held) ;;
         prefix) flavour $f "${random}prefix=any" $(files prefix) ;;
+        listed) flavour $f "${random}listed=any" $(files listed scatter) ;;
         chain-sm_80) flavour $f \
             "$apart --target=sm_80 --random-plan=$seed \
 --variant=chain_mma=any" $(files attention) ;;

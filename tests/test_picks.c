@@ -148,3 +148,20 @@ Test(picks, table_of_words)
                 " - (first[1, v] < 2048 ? rows[1, first[1, v], e] or 0 : 0);",
                 "contract_wgmma", "consumers=2", "bm=64");
 }
+
+/* Points whose data name one of many rows are listed, not multiplied by ones
+ * and zeros or asked by each row; of few rows they are a product. */
+Test(picks, scatters)
+{
+    expect_pick("input ids : i32[16384] in 0..2048; input x : f16[16384, 128];"
+                " output y[i, j] : f16[2048, 128] = sum(p)"
+                " (ids[p] == i ? x[p, j] : 0);",
+                "listed", "", NULL);
+    expect_pick("input ids : i32[12000] in 0..200000;"
+                " output y[i] : i32[200000] = max(p) (ids[p] == i ? p : -1);",
+                "listed", "", NULL);
+    expect_pick("input ids : i32[16384] in 0..16; input x : f16[16384, 128];"
+                " output y[i, j] : f16[16, 128] = sum(p)"
+                " (ids[p] == i ? x[p, j] : 0);",
+                "contract_mma", "", NULL);
+}

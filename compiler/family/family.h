@@ -70,7 +70,8 @@ const void *family_form(Graph *g, void *f, size_t n, const char *why);
 
 extern const Family family_chain_mma, family_chain_few, family_chain_wgmma,
     family_chain_window,
-    family_map, family_turn, family_prefix, family_reduce,
+    family_map, family_turn, family_prefix, family_listed,
+    family_reduce,
     family_contract_simt,
     family_contract_mma, family_contract_wgmma,
     family_contract_wgmma_turned, family_contract_skinny,

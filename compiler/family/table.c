@@ -3,7 +3,8 @@
 #include "group/groups.h"
 
 const Family *const family_table[] = {
-    &family_map, &family_turn, &family_prefix, &family_reduce,
+    &family_map, &family_turn, &family_prefix, &family_listed,
+    &family_reduce,
     &family_contract_skinny, &family_contract_stream,
     &family_contract_halo, &family_contract_taps,
     &family_contract_wgmma, &family_contract_wgmma_turned,

@@ -1,0 +1,375 @@
+/* listed_build.c - the code of family listed. */
+#include "family/listed/listed.h"
+
+#include <string.h>
+
+typedef struct Build {
+    const ListedForm *form;
+    ListedPlan plan;
+    Graph *graph;
+    Kernel *kernel;
+    Schedule schedule;
+    Body body;
+    const char *mine;   /* the row of a thread, among the block's */
+    const char *first;  /* the block's first row; NULL: 0 */
+    const char *share;  /* a thread's turn; NULL: it has all */
+    const char *active; /* has a row and columns at all; NULL: each thread */
+} Build;
+
+static const char *text(Build *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static const char *text(Build *b, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    const char *s = arena_vprintf(b->graph->arena, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+/* ---- setup: which rows, which columns ------------------------------------ */
+
+/* Values of v, the last of which counts in units of vec, from a number. */
+static void name_vars(Build *b, Tree *out, const Var **v, int n,
+                      const char *number, int vec)
+{
+    Body *body = &b->body;
+    const Var *only = NULL;
+    int loops = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (v[i]->extent == 1) {
+            cprint_name(&body->print, v[i], "0");
+            continue;
+        }
+        loops++;
+        only = v[i];
+        kernel_extent(b->graph, b->kernel, v[i]);
+    }
+    if (loops == 1 && vec == 1)
+        cprint_name(&body->print, only, number);
+    else if (loops)
+        decompose(body, out, v, n, number, vec);
+}
+
+static void note_active(Build *b, const char *what)
+{
+    b->active = b->active ? text(b, "%s && %s", b->active, what) : what;
+}
+
+static void setup_row(Build *b, Tree *out)
+{
+    CPrint *p = &b->body.print;
+    const ListedForm *f = b->form;
+    const int lanes = b->plan.lanes * b->plan.share;
+    const char *size = kernel_extent(b->graph, b->kernel, f->row);
+    const bool one = f->row->extent <= b->plan.rows;
+
+    kernel_constant(b->graph, b->kernel, "ROWS", b->plan.rows, "of a block");
+    b->mine = cprint_fresh(p, "mine");
+    PUT(out, "const int @mine = threadIdx.x@lanes;\n", FILL("mine", b->mine),
+        FILL("lanes", lanes == 1           ? ""
+                      : b->plan.share == 1 ? " / LANES"
+                      : b->plan.lanes == 1 ? " / SHARE"
+                                           : " / (LANES * SHARE)"));
+    if (!one) {
+        b->first = cprint_fresh(p, "first_row");
+        PUT(out, "const int @first = blockIdx.x * ROWS;\n",
+            FILL("first", b->first));
+    }
+    const char *at = one ? b->mine : text(b, "%s + %s", b->first, b->mine);
+    const char *row = cprint_var(p, f->row);
+    if (f->row->extent % b->plan.rows == 0) {
+        PUT(out, "const int @row = @at;\n", FILL("row", row), FILL("at", at));
+        return;
+    }
+    PUT(out, "const int @row = min(@at, @size - 1);\n", FILL("row", row),
+        FILL("at", at), FILL("size", size));
+    note_active(b, text(b, "%s < %s", at, size));
+}
+
+static void setup_columns(Build *b, Tree *out)
+{
+    Body *body = &b->body;
+    const ListedForm *f = b->form;
+    const int64_t groups = f->columns / b->plan.vec;
+    const char *lane = b->plan.share == 1 ? "threadIdx.x % LANES"
+                                          : "threadIdx.x / SHARE % LANES";
+    const char *at = b->plan.lanes == 1 ? "0" : lane;
+
+    if (f->columns == 1) {
+        name_vars(b, out, f->across, f->n_across, "0", 1);
+        return;
+    }
+    if (b->plan.tiles > 1)
+        at = b->plan.lanes == 1 ? "blockIdx.y"
+                                : text(b, "blockIdx.y * LANES + %s", lane);
+    const char *id = cprint_fresh(&body->print, "column");
+    if (groups % b->plan.lanes) {
+        const char *own = cprint_fresh(&body->print, "lane_column");
+        kernel_constant(b->graph, b->kernel, "COLUMNS", groups,
+                        b->plan.vec > 1 ? "groups of VEC columns" : NULL);
+        PUT(out,
+            "const int @lane = @at;\n"
+            "const int @id = min(@lane, COLUMNS - 1);\n",
+            FILL("lane", own), FILL("id", id), FILL("at", at));
+        note_active(b, text(b, "%s < COLUMNS", own));
+    } else {
+        PUT(out, "const int @id = @at;\n", FILL("id", id), FILL("at", at));
+    }
+    name_vars(b, out, f->across, f->n_across, id, b->plan.vec);
+    for (int i = body->print.n_name - 1; b->plan.vec > 1 && i >= 0; i--)
+        if (body->print.name[i].var == b->plan.along) {
+            body->base = body->print.name[i].text;
+            break;
+        }
+}
+
+static void put_setup(Build *b)
+{
+    Tree *out = tree_list(b->graph->arena);
+    const ListedPlan *p = &b->plan;
+
+    kernel_constant(b->graph, b->kernel, "THREADS", p->threads, NULL);
+    kernel_constant(b->graph, b->kernel, "LANES", p->lanes,
+                    "side by side, of a row");
+    kernel_constant(b->graph, b->kernel, "SHARE", p->share,
+                    "that have a row's points in turns");
+    if (p->share > 1) {
+        b->share = cprint_fresh(&b->body.print, "turn");
+        PUT(out, "const int @share = threadIdx.x % SHARE;\n",
+            FILL("share", b->share));
+    }
+    setup_row(b, out);
+    setup_columns(b, out);
+    name_vars(b, out, b->form->outer, b->form->n_outer, "blockIdx.z", 1);
+    kernel_phase(b->graph, b->kernel, "setup: a block has ROWS rows", out);
+}
+
+/* ---- the list ------------------------------------------------------------ */
+
+/* Names the columns of the nest at a point. */
+static void name_point(Build *b, Tree *out, const char *point)
+{
+    name_vars(b, out, b->form->plain->cols, b->form->plain->n_cols, point, 1);
+}
+
+static void put_list(Build *b, Tree *out, const char *chunk, const char *n)
+{
+    CPrint *p = &b->body.print;
+    Arena *a = b->graph->arena;
+    const ListedForm *f = b->form;
+    const bool ragged = f->points % ((int64_t)b->plan.threads * b->plan.ahead);
+    Tree *in = tree_list(a);
+    const char *of = cprint_fresh(p, "row_of"), *k = cprint_fresh(p, "k");
+    const char *point = cprint_fresh(p, "point");
+
+    CScope scope = cprint_open(p);
+    name_point(b, in, point);
+    const char *row = cprint_bind(in, p, f->data, NULL);
+    PUT(in, "@of[@k] = @row@@first;\n", FILL("of", of), FILL("k", k),
+        FILL("row", b->first ? text(b, "(%s)", row) : row),
+        FILL("first", b->first ? text(b, " - %s", b->first) : ""));
+    cprint_close(p, scope);
+    if (ragged)
+        in = QUOTE(a,
+                   "@of[@k] = -1;\n"
+                   "if (@point < POINTS) {\n"
+                   "    @BODY\n"
+                   "}\n",
+                   FILL("of", of), FILL("k", k), FILL("point", point),
+                   FILL_TREE("BODY", in));
+    PUT(out,
+        "int @of[AHEAD];\n"
+        "#pragma unroll\n"
+        "for (int @k = 0; @k < AHEAD; ++@k) {\n"
+        "    const int @point = @chunk + dcc_list_place<AHEAD>(@k);\n"
+        "    @BODY\n"
+        "}\n"
+        "const int @n = dcc_list_rows<ROWS>(@of, smem.list, smem.warps);\n",
+        FILL("of", of), FILL("k", k), FILL("point", point),
+        FILL("chunk", chunk), FILL_TREE("BODY", in), FILL("n", n));
+}
+
+/* The terms of the points that are the row's, LISTED_LOADS at a time. */
+static void put_terms(Build *b, Tree *out, const char *chunk, const char *n)
+{
+    Body *body = &b->body;
+    CPrint *p = &body->print;
+    Arena *a = b->graph->arena;
+    int step[MAX_STEPS], count;
+    Tree *in = tree_list(a);
+    const char *at = cprint_fresh(p, "at"), *left = cprint_fresh(p, "left");
+    const char *point = cprint_fresh(p, "point");
+    const char *more = cprint_fresh(p, "more"), *k = cprint_fresh(p, "k");
+
+    count = schedule_pass(b->form->plain, &b->schedule, 0, step);
+    CScope scope = cprint_open(p);
+    const int held = body->n_held;
+    name_point(b, in, point);
+    body->lane_if = more;
+    body_steps(body, in, step, count, true);
+    body->lane_if = NULL;
+    body->n_held = held;
+    cprint_close(p, scope);
+    PUT(out,
+        "for (int @at = 0; @at < @n; @at += 32) {\n"
+        "    unsigned @left = dcc_listed<LANES, SHARE>(smem.list, @at, @n);\n"
+        "    int @point = 0;\n"
+        "    while (@left) {\n"
+        "        #pragma unroll\n"
+        "        for (int @k = 0; @k < @loads; ++@k) {\n"
+        "            const bool @more = @left != 0;\n"
+        "            if (@more)\n"
+        "                @point = @chunk +\n"
+        "                    dcc_first_listed(smem.list, @at, @left);\n"
+        "            @left &= @left - 1;\n"
+        "            @BODY\n"
+        "        }\n"
+        "    }\n"
+        "}\n",
+        FILL("at", at), FILL("n", n), FILL("left", left), FILL("point", point),
+        FILL("k", k), FILL_INT("loads", LISTED_LOADS), FILL("more", more),
+        FILL("chunk", chunk), FILL_TREE("BODY", in));
+}
+
+/* The value of all points in a lane's accumulator of step i. */
+static void put_whole(Build *b, Tree *out, int i)
+{
+    Body *body = &b->body;
+    const Step *s = &b->form->plain->step[i];
+    Tree *in = tree_list(b->graph->arena);
+
+    if (b->plan.share > 1)
+        PUT(in, "@acc = dcc_warp_@op<SHARE>(@acc);\n",
+            FILL("acc", body->acc[i]), FILL("op", reduce_name(s->op)));
+    if (b->form->rest[i])
+        cprint_combine(in, &body->print, s, i, body->acc[i],
+                       cprint_expr(&body->print, b->form->rest[i]));
+    if (!in->n_item || b->plan.vec == 1) {
+        tree_add(out, in);
+        return;
+    }
+    PUT(out,
+        "#pragma unroll\n"
+        "for (int @lane = 0; @lane < VEC; ++@lane) {\n"
+        "    @BODY\n"
+        "}\n",
+        FILL("lane", body->lane), FILL_TREE("BODY", in));
+}
+
+static void put_points(Build *b)
+{
+    Body *body = &b->body;
+    Arena *a = b->graph->arena;
+    const ListedForm *f = b->form;
+    Tree *out = tree_list(a), *in = tree_list(a);
+    const int64_t turn = (int64_t)b->plan.threads * b->plan.ahead;
+
+    kernel_constant(b->graph, b->kernel, "POINTS", f->points, NULL);
+    kernel_constant(b->graph, b->kernel, "AHEAD", b->plan.ahead,
+                    "points of a thread at a time");
+    kernel_smem(b->graph, b->kernel, 0, "unsigned list[THREADS * AHEAD]",
+                "rows and points");
+    kernel_smem(b->graph, b->kernel, 0, "int warps[THREADS / 32]",
+                "how many each has");
+    b->kernel->smem_bytes =
+        ((size_t)turn + (size_t)b->plan.threads / WARP) * sizeof(int);
+    for (int i = 0; i < f->plain->n_step; i++)
+        if (f->plain->step[i].over_cols && f->plain->step[i].op != R_NONE)
+            body_accumulator(body, out, i, true);
+    CScope scope = cprint_open(&body->print);
+    const char *chunk = cprint_fresh(&body->print, "chunk");
+    const char *n = cprint_fresh(&body->print, "n_listed");
+    put_list(b, in, b->plan.chunks > 1 ? chunk : "0", n);
+    put_terms(b, in, b->plan.chunks > 1 ? chunk : "0", n);
+    cprint_close(&body->print, scope);
+    if (b->plan.chunks > 1)
+        PUT(out,
+            "for (int @chunk = 0; @chunk < POINTS; "
+            "@chunk += THREADS * AHEAD) {\n"
+            "    @BODY\n"
+            "}\n",
+            FILL("chunk", chunk), FILL_TREE("BODY", in));
+    else
+        tree_add(out, in);
+    for (int i = 0; i < f->plain->n_step; i++)
+        if (f->plain->step[i].over_cols && f->plain->step[i].op != R_NONE)
+            put_whole(b, out, i);
+    kernel_phase(b->graph, b->kernel,
+                 "the points that are a row's, listed in their order", out);
+}
+
+/* ---- build --------------------------------------------------------------- */
+
+static void put_phase(Build *b, int q)
+{
+    Body *body = &b->body;
+    int step[MAX_STEPS];
+    const int n = schedule_phase(b->form->plain, &b->schedule, q, step);
+    Tree *out = tree_list(b->graph->arena);
+
+    for (int i = 0; i < n && b->plan.vec > 1; i++) {
+        const int s = step[i];
+        if (b->schedule.last[s] <= b->schedule.at[s])
+            continue;
+        const char *name = body_step_name(body, s);
+        body_declare(body, out, b->form->plain->step[s].type, name, true);
+        body->kept[s] = text(b, "%s[%s]", name, body->lane);
+    }
+    body->store_if = b->share ? text(b, "%s == 0", b->share) : NULL;
+    if (b->active)
+        body->store_if = body->store_if
+                             ? text(b, "%s && %s", body->store_if, b->active)
+                             : b->active;
+    body_sync(body, step, n, true);
+    body_steps(body, out, step, n, true);
+    body->store_if = body->store_sync = NULL;
+    if (out->n_item)
+        kernel_phase(b->graph, b->kernel,
+                     q < 0 ? "row values" : "results of the row", out);
+}
+
+static void set_figures(Build *b, const Variant *v)
+{
+    Kernel *k = b->kernel;
+    Traffic t;
+    Cost c;
+
+    listed_cost(b->form, v, &c);
+    listed_traffic(b->form, &b->plan, &t);
+    k->flops = t.flops;
+    k->bytes = b->form->bytes;
+    k->predicted_us = c.us;
+    k->limiter = c.limiter;
+}
+
+void listed_build(const void *form, const Variant *v, Kernel *k)
+{
+    const ListedForm *f = form;
+    Build b = {
+        .form = f, .plan = listed_plan(f, v), .graph = f->graph, .kernel = k};
+
+    schedule_make(f->plain, &b.schedule);
+    body_init(&b.body, f->graph, (Group *)f->group, k, &b.schedule,
+              b.plan.vec > 1 ? b.plan.along : NULL, b.plan.vec);
+    b.body.group = f->plain;
+    b.body.along_rows = true;
+    k->family = "listed";
+    k->variant = v->text;
+    k->block = b.plan.threads;
+    k->min_blocks = 1; /* else nvcc keeps 512 threads to 64 registers */
+    k->grid[0] = (int)((f->row->extent + b.plan.rows - 1) / b.plan.rows);
+    k->grid[1] = (int)b.plan.tiles;
+    k->grid[2] = (int)f->tables;
+    if (b.plan.vec > 1)
+        kernel_constant(f->graph, k, "VEC", b.plan.vec, NULL);
+    put_setup(&b);
+    kernel_wait_phase(f->graph, k);
+    put_phase(&b, -1);
+    put_points(&b);
+    put_phase(&b, 0);
+    set_figures(&b, v);
+}

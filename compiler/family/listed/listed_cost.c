@@ -1,0 +1,96 @@
+#include "family/listed/listed.h"
+
+#include <math.h>
+
+/* What a variant of listed costs, if data name all rows alike. */
+
+double listed_blocks(const ListedForm *f, const ListedPlan *p)
+{
+    return ceil((double)f->row->extent / p->rows) * (double)p->tiles *
+           (double)f->tables;
+}
+
+void listed_traffic(const ListedForm *f, const ListedPlan *p, Traffic *t)
+{
+    const Var *row = f->n_across ? f->across[f->n_across - 1] : f->row;
+    Spread s = {.row = f->n_across ? row : NULL,
+                .along = p->vec > 1 ? p->along : NULL,
+                .vec = p->vec,
+                .rows_warp = p->lanes * p->vec};
+    Traffic each;
+
+    census_traffic(f->terms, &s, t);
+    s.row = row;
+    census_traffic(f->rows, &s, &each);
+    t->flops += each.flops;
+    t->special += each.special;
+    t->overhead += each.overhead;
+    t->scatter = t->bytes * t->scatter + each.bytes * each.scatter;
+    t->bytes += each.bytes;
+    t->l1_clk += each.l1_clk;
+    t->scatter = t->bytes > 0 ? t->scatter / t->bytes : 1;
+}
+
+/* Points of a block's list, of all chunks. */
+static double listed(const ListedForm *f, const ListedPlan *p)
+{
+    return (double)f->points * p->rows / (double)f->row->extent;
+}
+
+/* Of a block: each point's data are compared and its lane counted; each 32 of
+ * the list are asked by every warp for each of its rows. */
+static double list_ops(const ListedForm *f, const ListedPlan *p,
+                       const Device *d)
+{
+    const double of_warp = (double)WARP / (p->lanes * p->share);
+    const double turns = (double)p->chunks + listed(f, p) / WARP;
+
+    return (double)f->points * (d->access_ops + d->guard_ops + d->copy_ops) +
+           turns * p->threads * (d->guard_ops + of_warp * 2);
+}
+
+/* Waits for memory, one after the other: for a chunk's data, and for the points
+ * of a row, of which a thread has some under way at a time. */
+static double waits(const ListedForm *f, const ListedPlan *p)
+{
+    const double of_warp = (double)WARP / (p->lanes * p->share);
+    const double mine = (double)f->points / (double)f->row->extent / p->share;
+    const double turns =
+        ceil(listed(f, p) / (double)p->chunks / WARP) * (double)p->chunks;
+
+    return (double)p->chunks +
+           fmax(mine / LISTED_LOADS, fmin(turns, mine * of_warp));
+}
+
+void listed_cost(const void *form, const Variant *v, Cost *c)
+{
+    const ListedForm *f = form;
+    const Device *d = f->options->device;
+    ListedPlan p = listed_plan(f, v);
+    const double blocks = listed_blocks(f, &p);
+    const double list = blocks * list_ops(f, &p, d);
+    const double data = blocks * (double)f->points * sizeof(int);
+    Traffic t;
+
+    listed_traffic(f, &p, &t);
+    const double idle = (double)p.tiles * p.lanes * p.vec / (double)f->columns;
+    Work w = {
+        .pipe = PIPE_FMA,
+        .flops = t.flops,
+        .padded_flops = t.flops * idle + t.overhead * idle + 2 * list,
+        .efficiency = d->issue_reached,
+        .special = t.special * idle,
+        .hbm_bytes = f->bytes,
+        .l2_bytes = t.bytes + data,
+        .scatter = (t.bytes * t.scatter + data) / (t.bytes + data),
+        .blocks = blocks,
+        .threads = p.threads,
+        .regs = (int)d->reduce_regs + p.ahead + LISTED_LOADS * p.vec,
+        .smem_block = (double)p.threads * p.ahead * sizeof(int),
+        .block_ops = t.flops / blocks,
+        .block_bytes = (t.bytes + data) / blocks,
+        .fill_us = model_us(d, (double)p.chunks * 2 * d->sync_clk),
+        .serial_steps = waits(f, &p),
+    };
+    model_cost(d, &w, c);
+}
