@@ -193,25 +193,33 @@ static bool is_reduction(Graph *g, const Stmt *s, const Tensor *t)
            s->red[0]->extent > COLUMNS && !levels_between(g, s);
 }
 
-/* Points of t alone, each made of one of a product's results that nothing else
- * reads; or such results. */
+/* What each of s's points has an element of, and nothing else reads; NULL:
+ * there is no such. */
+static const Tensor *points_of(const Wide *w, const Stmt *s)
+{
+    Few x = {.n = 0};
+    Wide from = *w;
+
+    expr_visit(s->value, note_few, &x);
+    for (int i = 0; i < x.n && i < MOST_READS; i++) {
+        from.t = x.read[i]->tensor;
+        if (everywhere(s, from.t) && find_readers(&from) && from.n == 1)
+            return from.t;
+    }
+    return NULL;
+}
+
+/* Points of t alone, each made of one of a product's results; or these. */
 static bool of_product(const Wide *w, const Tensor *t)
 {
     const Stmt *s = w->web->maker[t->id];
-    Few x = {.n = 0};
-    Wide from = *w;
 
     if (!s || !plain(s) || t->role != ROLE_TEMP || !type_is_float(t->type))
         return false;
     if (s->op != R_NONE)
         return is_product(s);
-    expr_visit(s->value, note_few, &x);
-    for (int i = 0; i < x.n && i < MOST_READS; i++) {
-        from.t = x.read[i]->tensor;
-        if (everywhere(s, from.t) && find_readers(&from) && from.n == 1)
-            return of_product(&from, from.t);
-    }
-    return false;
+    t = points_of(w, s);
+    return t && of_product(w, t);
 }
 
 /* ---- results that are read besides --------------------------------------- */
@@ -617,18 +625,6 @@ static int along(const Stmt *s, const Tensor *t)
     return dim_of(find_reads(s, t).read, s->red[0]);
 }
 
-/* What each of s's points has an element of; NULL: nothing. */
-static const Tensor *points_of(const Stmt *s)
-{
-    Few x = {.n = 0};
-
-    expr_visit(s->value, note_few, &x);
-    for (int i = 0; i < x.n && i < MOST_READS; i++)
-        if (everywhere(s, x.read[i]->tensor))
-            return x.read[i]->tensor;
-    return NULL;
-}
-
 typedef struct Turned {
     const Tensor *of;
     Tensor *by;
@@ -673,7 +669,7 @@ static Tensor *made_again(const Wide *w, const Tensor *t, int d)
     c->tensor = graph_tensor_like(g, t, t->type, t->rank, dim);
     c->tensor->as_declared = true;
     c->store = turned(g, s->store, t, d);
-    Turned x = {.of = s->op == R_NONE ? points_of(s) : NULL};
+    Turned x = {.of = s->op == R_NONE ? points_of(w, s) : NULL};
     if (x.of) {
         x.d = dim_of(find_reads(s, x.of).read, idx_is_var(s->store[d]));
         x.by = made_again(w, x.of, x.d);
@@ -692,7 +688,7 @@ static bool is_short(const Wide *w, const Tensor *t)
     int64_t terms = 1;
 
     if (s->op == R_NONE)
-        return is_short(w, points_of(s));
+        return is_short(w, points_of(w, s));
     expr_visit(s->value, note_few, &x);
     for (int i = 0; i < s->n_red; i++)
         terms *= s->red[i]->extent;

@@ -71,6 +71,16 @@ model both_ways {
   output y[n] = (mean(i) min(j) d[n,i,j]) + (mean(j) min(i) d[n,i,j]);
 }
 
+// beside what others read, too, and stands ahead of the product
+model both_ways_beside {
+  input r : f32[2,600,500];
+  input a : f32[2,600,3];
+  input b : f32[2,500,3];
+  d[n,i,j] = r[n,i,j] + sum(c) a[n,i,c]*b[n,j,c];
+  output y[n] = (mean(i) min(j) d[n,i,j]) + (mean(j) min(i) d[n,i,j]);
+  output z[n,i] = max(j) r[n,i,j];
+}
+
 // and of values that are made of them; their diagonal besides
 model pairs {
   input a : f16[768,16];
