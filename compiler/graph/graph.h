@@ -83,6 +83,7 @@ typedef struct Tensor {
     bool cut;           /* made for one sum: 0 where a term is out of its range
                            (factors.h) */
     bool as_declared;   /* its last dimension is contiguous (shifts.h) */
+    bool stacked;       /* its last dimension says which of a stack (stack.c) */
     bool kept;          /* is there, whether a kernel reads it or not */
     bool stopped;       /* no gradient passes through what makes it */
     bool twice;         /* gradients read it as computed again (keep.h,

@@ -2,6 +2,7 @@
 
 #include "rewrite/embed.h"
 #include "rewrite/pack.h"
+#include "rewrite/padding.h"
 #include "rewrite/scores.h"
 #include "rewrite/walk.h"
 
@@ -24,12 +25,6 @@ static int root(Layouts *l, int i)
     while (l->parent[i] != i)
         i = l->parent[i] = l->parent[l->parent[i]];
     return i;
-}
-
-static bool is_free(const Tensor *t)
-{
-    return t->role == ROLE_TEMP && t->when == WHEN_RUN && !t->prev &&
-           !t->as_declared;
 }
 
 /* Trained parameters, and what is kept for their updates, lie as those products
@@ -382,19 +377,45 @@ static int stored_along(const Stmt *s, const Expr *read, int i)
     return -1;
 }
 
+/* The dimension along which t lies, if that is known: as declared, or as those
+ * who make and read it have said. */
+static int lies_along(Layouts *l, const Tensor *t)
+{
+    enum { FEW = 10 };
+    const int d = t->rank ? elected(l, t) : -1;
+
+    if (t->role == ROLE_OUTPUT || d < 0)
+        return t->rank - 1;
+    return layout_is_free(t) && l->vote[root(l, t->id)][d] * FEW >
+                             (double)tensor_elems(t) ? d : -1;
+}
+
+/* Whether points share elements of e: x[c, q / 2]. */
+static bool is_enlarged(const Expr *e, const Tensor *t)
+{
+    bool part = false;
+
+    for (int i = 0; i < e->tensor->rank; i++)
+        part |= e->at[i]->n && !idx_is_var(e->at[i]);
+    return part && tensor_elems(t) >= 2 * tensor_elems(e->tensor);
+}
+
 /* An output y[c, q] = f(x[c, q / 2]) lies as declared: x is best read along the
- * same. */
+ * same, and so is what is enlarged on the way to something else. */
 static void wish(const Expr *e, void *ctx)
 {
     Union *u = ctx;
     const Tensor *t = u->s->tensor;
+    const int d = lies_along(u->l, t);
 
-    if (e->kind != E_READ || t->role != ROLE_OUTPUT || !t->rank ||
-        !is_free(e->tensor) || same_dims(e->tensor, t))
+    if (e->kind != E_READ || d < 0 || !layout_is_free(e->tensor) ||
+        same_dims(e->tensor, t))
         return;
-    const Var *last = idx_is_var(u->s->store[t->rank - 1]);
+    const Var *last = idx_is_var(u->s->store[d]);
+    const bool larger = is_enlarged(e, t);
     for (int i = 0; i < e->tensor->rank; i++)
-        if (last && idx_uses(e->at[i], last) && !idx_is_var(e->at[i]))
+        if (last && idx_uses(e->at[i], last) &&
+            (idx_is_var(e->at[i]) ? larger : t->role == ROLE_OUTPUT))
             u->l->vote[root(u->l, e->tensor->id)][i] +=
                 (double)tensor_elems(t) / 2;
 }
@@ -415,8 +436,8 @@ static void inherit(const Expr *e, void *ctx)
     Union *u = ctx;
     const Tensor *t = u->s->tensor;
 
-    if (e->kind != E_READ || same_dims(e->tensor, t) || !is_free(e->tensor) ||
-        u->l->decided[t->id])
+    if (e->kind != E_READ || same_dims(e->tensor, t) ||
+        !layout_is_free(e->tensor) || u->l->decided[t->id])
         return;
     if (!e->tensor->rank ||
         stored_along(u->s, e, elected(u->l, e->tensor)) < 0)
@@ -447,14 +468,31 @@ static void in_order(Tensor *t, const int *order)
     t->span = stride;
 }
 
-/* Row-major, but with `inner` moved to the end. */
-static void lay_out(Tensor *t, int inner)
+/* Where the parts of a stack go that stand last: outside of what products sum
+ * over, where points of it that are one number lie along `inner`. */
+static int parts_before(const double *vote, const Tensor *t, int inner)
 {
+    enum { PART = 4 }; /* of the votes: a sum's, and not the declared order's */
+    const int last = t->rank - 1;
+
+    for (int d = 0; t->stacked && inner == last - 1 && d < inner - 1; d++)
+        if (vote[d] * PART > vote[inner])
+            return d;
+    return last;
+}
+
+/* Row-major, but with `inner` moved to the end. */
+static void lay_out(const double *vote, Tensor *t, int inner)
+{
+    const int before = parts_before(vote, t, inner), last = t->rank - 1;
     int order[MAX_RANK], n = 0;
 
-    for (int d = 0; d < t->rank; d++)
-        if (d != inner)
+    for (int d = 0; d < t->rank; d++) {
+        if (d == before && before < last)
+            order[n++] = last;
+        if (d != inner && (d < last || before == last))
             order[n++] = d;
+    }
     order[n++] = inner;
     in_order(t, order);
 }
@@ -474,7 +512,7 @@ static void choose_at_random(Layouts *l, uint64_t seed)
         uint64_t state = seed * 0x9e3779b97f4a7c15u + (uint64_t)root(l, i);
         int order[MAX_RANK];
         draw(&state, 2);
-        if (!(is_free(t) || follows_trained(l, t)) || t->rank < 2 ||
+        if (!(layout_is_free(t) || follows_trained(l, t)) || t->rank < 2 ||
             draw(&state, 2))
             continue;
         for (int d = 0; d < t->rank; d++) { /* in a random place so far */
@@ -492,104 +530,11 @@ static void choose(Layouts *l)
 
     for (int i = 0; i < g->n_tensor; i++) {
         Tensor *t = g->tensor[i];
-        if (!(is_free(t) || follows_trained(l, t)) || t->rank < 2)
+        if (!(layout_is_free(t) || follows_trained(l, t)) || t->rank < 2)
             continue;
         int best = elected(l, t);
         if (best != t->rank - 1)
-            lay_out(t, best);
-    }
-}
-
-/* ---- padding of rows */
-
-/* Rows of 32 elements and more begin at whole vectors of eight, and long ones,
- * of which that is little, at lines of 128 bytes. */
-enum { VECTOR = 8, LONG_ROW = 32, LINE_BYTES = 128, LITTLE = 64 };
-
-typedef struct Rows {
-    bool *whole;   /* by tensor: each access runs along whole rows */
-    bool *worth;   /* a reduction reads or a sum writes them */
-    const Stmt *s;
-} Rows;
-
-static int innermost(const Tensor *t)
-{
-    int d = t->rank - 1;
-
-    while (d > 0 && (t->stride[d] != 1 || t->dim[d] == 1))
-        d--;
-    return d;
-}
-
-/* Whether `at` walks t's rows, or a piece of each (a concatenation is written
- * so), one element after the other, or data say where. */
-static bool walks_rows(const Tensor *t, const Idx *const *at)
-{
-    int inner = innermost(t);
-    const Idx *e = at[inner];
-    bool one =
-        e->n == 1 && e->term[0].c == 1 && e->term[0].atom->kind == ATOM_VAR;
-    const Var *v = one ? e->term[0].atom->var : NULL;
-
-    for (int d = 0; d < t->rank; d++)
-        if (d != inner && v && idx_uses(at[d], v))
-            return false;
-    return idx_has_data(e) || v;
-}
-
-static void note_rows(const Expr *e, void *ctx)
-{
-    Rows *r = ctx;
-
-    if (e->kind != E_READ || !e->tensor->rank)
-        return;
-    int id = e->tensor->id;
-    r->whole[id] &= walks_rows(e->tensor, e->at);
-    r->worth[id] |= r->s->op != R_NONE;
-}
-
-bool layout_ragged(const Tensor *t)
-{
-    int64_t row = t->rank > 1 ? t->dim[innermost(t)] : 0;
-
-    return type_is_float(t->type) && row >= LONG_ROW &&
-           row * type_bytes(t->type) % 16;
-}
-
-void layout_pad(Tensor *t)
-{
-    int inner = innermost(t);
-    int64_t row = t->dim[inner];
-    int64_t line = LINE_BYTES / type_bytes(t->type);
-    int64_t to = row >= LITTLE * line ? line : VECTOR;
-    int64_t padded = (row + to - 1) / to * to;
-
-    for (int d = 0; d < t->rank; d++)
-        if (d != inner && t->stride[d] % row == 0)
-            t->stride[d] = t->stride[d] / row * padded;
-    t->span = t->span / row * padded;
-}
-
-/* Reductions and sums take whole vectors of a row that does not end with one,
- * if there is room behind it. */
-static void pad_rows(Graph *g)
-{
-    Rows r = {arena_array(g->arena, bool, g->n_tensor),
-              arena_array(g->arena, bool, g->n_tensor), NULL};
-
-    for (int i = 0; i < g->n_tensor; i++)
-        r.whole[i] = true;
-    for (int i = 0; i < g->n_stmt; i++) {
-        const Stmt *s = r.s = g->stmt[i];
-        if (s->tensor->rank)
-            r.whole[s->tensor->id] &= walks_rows(s->tensor, s->store);
-        r.worth[s->tensor->id] |= s->op != R_NONE;
-        expr_visit(s->value, note_rows, &r);
-    }
-    for (int i = 0; i < g->n_tensor; i++) {
-        Tensor *t = g->tensor[i];
-        if (is_free(t) && r.whole[i] && r.worth[i] && layout_ragged(t))
-            layout_pad(t);
+            lay_out(l->vote[root(l, t->id)], t, best);
     }
 }
 
@@ -688,7 +633,7 @@ static Layouts poll(Graph *g)
             vote_stmt(&l, g->stmt[i]);
     note_decided(&l);
     gather_votes(&l);
-    for (int i = 0; i < g->n_stmt; i++)
+    for (int i = g->n_stmt - 1; i >= 0; i--)
         if (g->stmt[i]->op == R_NONE && !copied[i])
             expr_visit(g->stmt[i]->value, wish, &(Union){&l, g->stmt[i]});
     for (int i = 0; i < g->n_stmt; i++)
@@ -711,7 +656,7 @@ int *layout_inner(Graph *g)
 
     for (int i = 0; i < g->n_tensor; i++) {
         const Tensor *t = g->tensor[i];
-        inner[i] = t->rank && is_free(t) ? elected(&l, t) : t->rank - 1;
+        inner[i] = t->rank && layout_is_free(t) ? elected(&l, t) : t->rank - 1;
     }
     return inner;
 }
@@ -744,7 +689,7 @@ void layout(Graph *g, bool f32_along_sum, uint64_t seed, const Packings *as,
     choose(&l);
     if (seed)
         choose_at_random(&l, seed);
-    pad_rows(g);
+    layout_pad_rows(g);
     pack_weights(g, f32_along_sum, as, made ? made : &ways);
 }
 

@@ -45,10 +45,6 @@ int *layout_inner(Graph *g);
  * contiguous than the last declared; of an input, or padding behind rows. And
  * whether its class has a wish of a chain's. */
 bool *layout_misfits(Graph *g, const bool **chain);
-/* Long rows of floats that do not end with a whole vector. */
-bool layout_ragged(const Tensor *t);
-/* Padding behind each of its rows: after it has strides. */
-void layout_pad(Tensor *t);
 void layout_dump(Buf *b, const Graph *g);
 
 #endif

@@ -1,5 +1,6 @@
 #include "rewrite/pack.h"
 
+#include "rewrite/padding.h"
 #include "rewrite/phase.h"
 #include "rewrite/simplify.h"
 #include "rewrite/walk.h"

@@ -347,6 +347,7 @@ static void build_stack(Stack *s, const Expr *const *value)
     for (int d = 0; d <= t->rank; d++)
         dims[d] = d < dim ? t->dim[d] : d > dim ? t->dim[d - 1] : s->k;
     Tensor *whole = graph_tensor_like(g, t, t->type, t->rank + 1, dims);
+    whole->stacked = dim == t->rank;
     Tensor *old[MAX_STACK];
     for (int i = 0; i < s->k; i++)
         old[i] = s->stmt[i]->tensor;
