@@ -4,6 +4,7 @@ and activations that were taken apart are one op, a batch is a dim, names and
 weights are kept, the same file gives the same bytes.
 """
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -329,10 +330,12 @@ def shared_layers():
     return model(*parts)
 
 
-def what_enters(name, out):
+def what_enters(name, out, of=None):
     """Layers that all read what the first has in place of the one before's
-    result"""
-    parts, x = [info(11, name, [3, D]), info(12, out, [])], name
+    result: an input, or a value of its own"""
+    parts, x = [info(11, of or name, [3, D]), info(12, out, [])], name
+    if of:
+        parts += [node("Exp", [of], [name])]
     for i in range(3):
         p = "h.%d." % i
         to = out if i == 2 else p + "x"
@@ -592,6 +595,7 @@ def main():
                            ("enters_x", what_enters("x", "z")),
                            ("enters_y", what_enters("y", "z")),
                            ("enters_l", what_enters("l", "z")),
+                           ("entered", what_enters("q", "z", "p")),
                            ("ones", ones_of_batch()),
                            ("alike", alike_beside_bounds()),
                            ("positions", positions_of_batch()),
@@ -709,6 +713,9 @@ def main():
             ("and none is another's", all(
                 run(n + ".dcl", "-o", n + ".cu")[0] == 0 for n in
                 ("enters", "enters_x", "enters_y", "enters_l"))),
+            ("nor what the layers carry", re.search(
+                r"h = (\w+);\n  for l in 0..3 { h = \w+\(h, \1\)",
+                dcls["entered"]) is not None),
             ("a weight without a name has its bias's",
              "param in_proj_weight : E[8, 8];" in dcls["turned"]),
             ("a norm by moments is a norm",

@@ -539,12 +539,14 @@ static void name_block(Import *c, Block *b, int number)
 }
 
 /* What the loop carries has the name of what enters it, unless that is read
- * later too. */
+ * later too, or by every run. */
 static void name_loop(Import *c, Block *b)
 {
     int end = b->first + b->period * b->times;
     bool later = !b->enters->stmt || b->enters->is_output;
 
+    for (int i = 0; i < b->n_shared && !later; i++)
+        later = b->shared[i] == b->enters;
     for (int i = end; i < c->n_stmt && !later; i++)
         for (int u = 0; u < c->stmt[i]->n_use; u++)
             later = later || c->stmt[i]->use[u] == b->enters;
