@@ -135,6 +135,16 @@ Test(picks, rows_with_padding_behind)
                 "reduce", "vec=8 share=1 held=1", NULL);
 }
 
+/* Rows in pieces of less than a sector are not stored a block each. */
+Test(picks, rows_in_pieces)
+{
+    expect_pick("input x : f16[16, 64, 64, 256]; param g : f16[256];"
+                " param b : f16[256]; t[n, c, h, w] = x[n, h, w, c];"
+                " u = silu(group_norm(t, g, b, groups = 32));"
+                " output y[n, h, w, c] = u[n, c, h, w];",
+                "map", "", NULL);
+}
+
 /* What data say where to read, and what a row has one of, takes few registers
  * of a tile's: the table's gradient beside rows that were looked up. */
 Test(picks, table_of_words)

@@ -180,7 +180,9 @@ static void add_access(const Census *c, const Spread *s, const Access *x,
     if (fast && !idx_uses(x->offset, fast))
         bytes /= WARP; /* one request serves the warp */
     double wasted = waste(c, s, x);
-    if (!x->read && wasted > 1 && s->row == s->along)
+    /* a row's columns in pieces, too: the others of a sector are other blocks'
+     * to store */
+    if (!x->read && wasted > 1 && (s->row == s->along || x->over_cols))
         wasted *= c->device->part_sector;
     t->bytes += bytes;
     t->scatter += bytes * wasted;
