@@ -135,10 +135,16 @@ Test(picks, rows_with_padding_behind)
                 "reduce", "vec=8 share=1 held=1", NULL);
 }
 
-/* Rows in pieces of less than a sector are not stored a block each. */
+/* Rows in pieces of less than a sector are not stored a block each: those that
+ * make a sector are held in shared memory together, if there is room. */
 Test(picks, rows_in_pieces)
 {
     expect_pick("input x : f16[16, 64, 64, 256]; param g : f16[256];"
+                " param b : f16[256]; t[n, c, h, w] = x[n, h, w, c];"
+                " u = silu(group_norm(t, g, b, groups = 32));"
+                " output y[n, h, w, c] = u[n, c, h, w];",
+                "reduce", "share=2 held=1", NULL);
+    expect_pick("input x : f16[8, 104, 104, 256]; param g : f16[256];"
                 " param b : f16[256]; t[n, c, h, w] = x[n, h, w, c];"
                 " u = silu(group_norm(t, g, b, groups = 32));"
                 " output y[n, h, w, c] = u[n, c, h, w];",

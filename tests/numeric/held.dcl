@@ -55,3 +55,19 @@ model padded {
   z = linear(x, w);
   output y = log_softmax(z);
 }
+
+// rows of which a sector has several: they lie there as in memory
+model beside {
+  input x : f16[2, 33, 34, 16];
+  param g : f16[16];
+  param b : f16[16];
+  t[n, c, h, w] = x[n, h, w, c];
+  u = silu(group_norm(t, g, b, groups=2));
+  output y[n, h, w, c] = u[n, c, h, w];
+}
+model beside_words {
+  input x : bf16[2, 33, 34, 32];
+  t[n, c, h, w] = x[n, h, w, c];
+  u = group_norm(t, groups=16);
+  output y[n, h, w, c] = u[n, c, h, w];
+}

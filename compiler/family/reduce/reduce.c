@@ -406,49 +406,79 @@ static void add_parts(Space *s, const Group *gr, const Device *d, int vec)
         }
 }
 
-/* Blocks of several rows that are neighbours, where a row has less than a
- * sector at a time: of a sector together, up to a line. */
-static void add_beside(Space *s, const ReduceForm *f, int vec)
+/* Whether so many rows, of so many bytes side by side, are whole sectors. */
+static bool makes_sectors(const ReduceForm *f, int64_t bytes, int side)
+{
+    const Var *row = reduce_fastest(f->rows, f->plain->n_rows);
+
+    return side * bytes >= L2_SECTOR && row->extent % side == 0 &&
+           group_rows(f->plain) > side;
+}
+
+/* A row's elements that lie side by side, in bytes, if they are whole vectors,
+ * less than a sector, and what lies next is the next row's; else 0. */
+static int64_t piece_bytes(const ReduceForm *f, int vec)
 {
     const Group *gr = f->plain;
     const Var *col = reduce_fastest(f->cols, gr->n_cols);
     const Var *row = reduce_fastest(f->rows, gr->n_rows);
-    int64_t rows = group_rows(gr), cols = group_cols(gr);
 
     if (!f->read || !col || !row || col->extent % vec)
-        return;
-    const Idx *at = tensor_offset(s->graph, f->read->tensor, f->read->at);
+        return 0;
+    const Idx *at = tensor_offset(f->graph, f->read->tensor, f->read->at);
     int64_t bytes = type_bytes(f->read->tensor->type) * col->extent;
     if (idx_coef(at, col) != 1 || idx_coef(at, row) != col->extent ||
         bytes >= L2_SECTOR)
-        return;
+        return 0;
     for (int i = 0; i < gr->n_step; i++)
         if (gr->step[i].op == R_ARGMAX)
-            return;
-    for (int side = 2; side <= WARP && side * bytes <= L2_LINE; side *= 2)
+            return 0;
+    return bytes;
+}
+
+/* Blocks of several rows that are neighbours, where a row has less than a
+ * sector at a time: of a sector together, up to a line. */
+static void add_beside(Space *s, const ReduceForm *f, int vec)
+{
+    int64_t bytes = piece_bytes(f, vec), cols = group_cols(f->plain);
+
+    for (int side = 2; bytes && side <= WARP && side * bytes <= L2_LINE;
+         side *= 2)
         for (int threads = 128; threads <= 1024; threads *= 2)
-            if (side * bytes >= L2_SECTOR && row->extent % side == 0 &&
-                rows > side && threads / side * vec < 2 * cols)
+            if (makes_sectors(f, bytes, side) &&
+                threads / side * vec < 2 * cols)
                 add(s, MODE_BLOCK, threads, vec, side);
 }
 
 /* Rows in shared memory: those of which registers hold no two blocks' on an
  * SM, as numbers of 32 bits. */
-static void add_held(Space *s, const ReduceForm *f, int vec)
+static void add_held_rows(Space *s, const ReduceForm *f, int vec, int side)
 {
     enum { SCRATCH = 1 << 10, FEWEST = 256 };
     const Device *d = f->options->device;
-    const int64_t bytes = reduce_held_bytes(f, vec);
+    const int64_t bytes = side * reduce_held_bytes(f, vec);
 
     if (bytes == 0 || bytes + SCRATCH > (int64_t)d->smem_block_kb * KB ||
-        group_cols(f->plain) * f->keep[0].arrays <= d->regs_sm / (2 * 2))
+        side * group_cols(f->plain) * f->keep[0].arrays <=
+            d->regs_sm / (2 * 2))
         return;
     for (int threads = FEWEST; threads <= BLOCK_THREADS; threads *= 2) {
         if (s->n == MAX_VARIANTS)
             return;
-        add(s, MODE_BLOCK, threads, vec, 1);
+        add(s, MODE_BLOCK, threads, vec, side);
         s->v[s->n - 1].knob[KNOB_HELD] = 1;
     }
+}
+
+/* One by one, or as many as make a sector. */
+static void add_held(Space *s, const ReduceForm *f, int vec)
+{
+    int64_t bytes = reduce_shift(f, vec) ? 0 : piece_bytes(f, vec);
+
+    add_held_rows(s, f, vec, 1);
+    for (int side = 2; bytes && side * bytes <= L2_LINE; side *= 2)
+        if (makes_sectors(f, bytes, side))
+            add_held_rows(s, f, vec, side);
 }
 
 static void add_along_cols(Space *s, const Group *gr, int vec)

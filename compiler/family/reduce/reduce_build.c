@@ -505,11 +505,13 @@ static void put_kept_reads(RowReduce *r)
 
 /* ---- values held in shared memory ---------------------------------------- */
 
-/* "x_row[d]", in shared memory. */
+/* "x_row[d]", in shared memory; of several rows as they lie in memory. */
 static const char *held_at(RowReduce *r, int i, const char *col)
 {
-    return r->shift ? text(r, "smem.%s[%s + %s]", r->row[i], col, r->shift_id)
-                    : text(r, "smem.%s[%s]", r->row[i], col);
+    const char *side = text(r, " * BESIDE + threadIdx.x %% BESIDE%s",
+                            r->vec > 1 ? " * VEC" : "");
+    return text(r, "smem.%s[%s%s%s]", r->row[i], col, beside(r) ? side : "",
+                r->shift ? text(r, " + %s", r->shift_id) : "");
 }
 
 /* What a thread copies, and what of it is in the row, where that begins inside
@@ -529,9 +531,9 @@ static void put_held_reads(RowReduce *r)
 {
     Body *b = &r->body;
     Tree *out = tree_list(r->graph->arena), *in = tree_list(r->graph->arena);
-
     bool copies = false;
-    const char *behind = r->shift                 ? " + 2 * VEC"
+    const char *behind = beside(r)                ? " * BESIDE"
+                         : r->shift               ? " + 2 * VEC"
                          : r->n_cols % r->vec ? " + VEC - 1"
                                                   : "";
 
@@ -546,7 +548,7 @@ static void put_held_reads(RowReduce *r)
         kernel_smem(r->graph, r->kernel, VECTOR_BYTES,
                     text(r, "%s %s[%s%s]", type_cname(t->type), r->row[i],
                          cols_size(r), behind),
-                    "of the row, read once");
+                    beside(r) ? "of rows, read once" : "of the row, read once");
         copies |= r->vec * type_bytes(t->type) >= (int)sizeof(float);
         put_hold(r, in, e, held_at(r, i, col), col);
     }
@@ -782,7 +784,7 @@ void reduce_build(const void *form, const Variant *v, Kernel *k)
     put_kept_reads(&r);
     if (r.held) {
         k->min_arch = "sm_80";
-        k->smem_bytes += (size_t)reduce_held_bytes(f, r.vec);
+        k->smem_bytes += (size_t)(reduce_held_bytes(f, r.vec) * r.share);
         put_held_reads(&r);
     }
     for (int q = -1; q < r.plan.passes; q++) {

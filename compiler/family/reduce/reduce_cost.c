@@ -206,7 +206,7 @@ void reduce_cost(const void *form, const Variant *v, Cost *c)
         .blocks = blocks,
         .threads = r.threads,
         .regs = (int)d->reduce_regs + 2 * r.vec + r.arrays * r.chunks * r.vec,
-        .smem_block = held,
+        .smem_block = held * r.share,
         /* a long chain an element, and nothing else to do */
         .warps_full = r.held ? 2 * d->fma_warps : 0,
         .block_ops = t.flops / blocks,
