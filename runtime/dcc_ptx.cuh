@@ -336,14 +336,6 @@ DCC_DEVICE void dcc_stmatrix_x4_trans(void *smem, const uint32_t (&r)[4])
                  : "memory");
 }
 
-DCC_DEVICE void dcc_stmatrix_x2_trans(void *smem, const uint32_t (&r)[2])
-{
-    asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], "
-                 "{%1, %2};" ::"r"(dcc_smem_u32(smem)),
-                 "r"(r[0]), "r"(r[1])
-                 : "memory");
-}
-
 // ---- mbarrier ----
 
 // mbarrier.init: `count` arrivals complete a phase. One thread does it, then

@@ -683,7 +683,7 @@ DCC_DEVICE void dcc_deal_rows(float (&to)[2], float x)
     to[1] = __shfl_sync(0xffffffffu, x, from + 16);
 }
 
-// What a warp of four has of 64 rows and 16 or 8 columns of sums, words of
+// What a warp of four has of 64 rows and 16 columns of sums, words of
 // pairs of columns as they lie after products, to a box with a line for each
 // column.
 template <class T>
@@ -692,15 +692,6 @@ DCC_DEVICE void dcc_turn_pairs(T (&to)[16][64], const uint32_t (&packed)[4],
 {
     const int lane = threadIdx.x % 32, line = lane / 16 * 8 + lane % 8;
     dcc_stmatrix_x4_trans(
-        &to[line][dcc_packed_at<64>(line, warp * 2 + lane / 8 % 2)], packed);
-}
-
-template <class T>
-DCC_DEVICE void dcc_turn_pairs(T (&to)[8][64], const uint32_t (&packed)[2],
-                               int warp)
-{
-    const int lane = threadIdx.x % 32, line = lane % 8;
-    dcc_stmatrix_x2_trans(
         &to[line][dcc_packed_at<64>(line, warp * 2 + lane / 8 % 2)], packed);
 }
 

@@ -141,10 +141,6 @@ static inline void dcc_stmatrix_x4(void *smem, const uint32_t (&r)[4])
 {
     dcc_emu_stmatrix(smem, r, 4, 0);
 }
-static inline void dcc_stmatrix_x2_trans(void *smem, const uint32_t (&r)[2])
-{
-    dcc_emu_stmatrix(smem, r, 2, 1);
-}
 static inline void dcc_stmatrix_x4_trans(void *smem, const uint32_t (&r)[4])
 {
     dcc_emu_stmatrix(smem, r, 4, 1);

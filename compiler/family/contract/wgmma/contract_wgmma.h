@@ -52,6 +52,7 @@ enum { KNOB_BM, KNOB_BN, KNOB_STAGES, KNOB_CONSUMERS, KNOB_PINGPONG,
        KNOB_CLUSTER, KNOB_SPLIT, KNOB_PARTS, KNOB_BESIDE };
 enum {
     WGMMA_MOST_SPLIT = 8, /* blocks of a cluster */
+    WGMMA_BOX = 16,       /* columns that are turned at a time */
     WGMMA_BESIDE = 44     /* registers: addresses, and columns in turn */
 };
 
@@ -193,8 +194,8 @@ const void *wgmma_open(Graph *g, const Group *gr, const Options *o,
 const void *wgmma_open_turned(Graph *g, const Group *gr, const Options *o,
                               const char **why);
 Tree *wgmma_turned_code(WgmmaBuild *w, Tree *pairs);
-/* Rows of the result in a box that is turned: as many columns of the tile. */
-int wgmma_turned_rows(int bn);
+/* Whether the last box of a tile of bn columns has some of the one before. */
+bool wgmma_turned_overlaps(int bn);
 /* Of what columns and rows read, in registers. */
 void wgmma_count_reads(WgmmaForm *f, const Group *gr);
 /* NULL, or why no such product is of these types; sets the elements'. */

@@ -119,9 +119,8 @@ static void shared_memory(WgmmaBuild *w)
     if (w->f->turned)
         kernel_smem(w->x.g, k, 1024,
                     arena_printf(w->x.g->arena,
-                                 "%s out_rows[CONSUMERS][2][%d][64]",
-                                 contract_packed_type(&w->x),
-                                 wgmma_turned_rows(w->x.p->t.bn)), NULL);
+                                 "%s out_rows[CONSUMERS][2][16][64]",
+                                 contract_packed_type(&w->x)), NULL);
     else if (w->p->pack)
         kernel_smem(w->x.g, k, w->p->boxes.tensor ? 1024 : 128,
                     arena_printf(w->x.g->arena,

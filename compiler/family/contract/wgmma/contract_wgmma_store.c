@@ -155,11 +155,11 @@ static void place_row(ContractBuild *x, Tree *b)
 static void place_pair(ContractBuild *x, Tree *b)
 {
     WgmmaBuild *w = (WgmmaBuild *)x;
-    const int rows = wgmma_turned_rows(x->p->t.bn); /* of a turned box */
+    bool overlaps = wgmma_turned_overlaps(x->p->t.bn);
 
     x->sum = arena_printf(x->g->arena,
                           !w->f->turned ? "%s[i][j * (COLS / 2) + q * 2 + e]"
-                          : rows == 8   ? "%s[i][j * 4 + q * 2 + e]"
+                          : overlaps    ? "%s[i][first / 2 + q * 2 + e]"
                                         : "%s[i][j * 8 + q * 2 + e]",
                           sums_of(w));
     x->keep = x->f->gr->pieces && !x->f->gr->pieces->reduced ? x->sum : NULL;
@@ -168,7 +168,7 @@ static void place_pair(ContractBuild *x, Tree *b)
                   ? "top + i * 64 + warp * 16 + q % 2 * 8 + lane / 4"
                   : "top + i * 64 + q % 2 * 8 + lane / 4",
               !w->f->turned ? "j * COLS + q / 2 * 8 + lane % 4 * 2"
-              : rows == 8   ? "j * 8 + lane % 4 * 2"
+              : overlaps    ? "first + q / 2 * 8 + lane % 4 * 2"
                             : "j * 16 + q / 2 * 8 + lane % 4 * 2");
 }
 
@@ -281,9 +281,7 @@ void wgmma_boxes_map(WgmmaBuild *w)
                            w->f->turned ? w->x.f->c.N : w->x.f->c.M},
                    .of_run = {0, of_run},
                    .stride = {0, w->p->boxes.pitch * 2},
-                   .box = {w->p->pack, w->f->turned
-                                           ? wgmma_turned_rows(w->x.p->t.bn)
-                                           : 16},
+                   .box = {w->p->pack, 16},
                    .step = {1, 1},
                    .swizzle = true};
 }

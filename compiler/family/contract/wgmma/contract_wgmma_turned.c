@@ -67,22 +67,26 @@ bool wgmma_overlaps_columns(const Wgmma *w)
            (w->f->tma.b.k_major || x->c.N * type_bytes(x->elem) % 16 == 0);
 }
 
-int wgmma_turned_rows(int bn)
+bool wgmma_turned_overlaps(int bn)
 {
-    enum { EIGHT = 8 };
-
-    return bn % (2 * EIGHT) ? EIGHT : 2 * EIGHT;
+    return bn % WGMMA_BOX != 0;
 }
 
 Tree *wgmma_turned_code(WgmmaBuild *w, Tree *pairs)
 {
     bool rows = !w->p->pingpong && w->p->consumers > 1;
+    bool overlap = wgmma_turned_overlaps(w->x.p->t.bn);
     const Kernel *k = w->x.kernel;
+    Tree *first = tree_list(w->x.g->arena);
 
+    if (overlap)
+        PUT(first, "// the last box ends with the tile\n"
+                   "const int first = dcc_min(j * 16, BN - 16);\n");
     return TEMPLATE(w->x.g->arena, "contract_wgmma_turned.cu.in",
                     FILL("TOP", rows ? "warpgroup * WM" : "0"),
-                    FILL_INT("ROWS", wgmma_turned_rows(w->x.p->t.bn)),
-                    FILL_INT("WORDS", wgmma_turned_rows(w->x.p->t.bn) / 4),
+                    FILL("COUNT", overlap ? "(BN + 8) / 16" : "BN / 16"),
+                    FILL_TREE("FIRST", first),
+                    FILL("AT", overlap ? "first" : "j * 16"),
                     FILL("GROUP", w->p->consumers > 1 ? "warpgroup" : "0"),
                     FILL("MAP", k->map[k->n_map - 1].name),
                     FILL_TREE("PAIRS", pairs));
