@@ -10,17 +10,17 @@
 #
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
-#             pairs crossed single boxes turned eights mma-sm_80 halo taps
-#             stream rows ring map bands=1 bands=2 share=2 line=1 turn vec=4
-#             vec=8 reduce held=1 prefix listed chain chain-ends
-#             chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan":
+#             pairs crossed turned-crossed single boxes turned eights
+#             mma-sm_80 halo taps stream rows ring map bands=1 bands=2
+#             share=2 line=1 turn vec=4 vec=8 reduce held=1 prefix listed chain chain-ends chain-window
+#             chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan":
 #             random legal variants of a family wherever it can serve, on
 #             random layouts of intermediates, mma also where splits of k go
 #             through memory; tiles of two warpgroups, also in reverse with
 #             copies at once; of one, apart; of columns that end within a box;
-#             of clusters that share rows and columns; whose rows are columns
-#             of the result, and those in eights; map's with so many bands a
-#             block, or blocks that share an SM, or rows of
+#             of clusters that share rows and columns, turned, too; whose rows
+#             are columns of the result, and those in eights; map's with so
+#             many bands a block, or blocks that share an SM, or rows of
 #             registers; turn's with vectors of so many; reduce's with
 #             rows in shared memory; the ways of --math;
 #             paths: a GPU of free launches, so that small sums are split;
@@ -35,7 +35,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma pairs crossed single boxes turned eights mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 line=1 turn vec=4 vec=8 reduce held=1 prefix listed chain chain-ends chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan"
+flavours="mma simt wgmma pairs crossed turned-crossed single boxes turned eights mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 line=1 turn vec=4 vec=8 reduce held=1 prefix listed chain chain-ends chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -277,6 +277,9 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
 schedule=cooperative" $(files pairs range_products) ;;
         crossed) flavour $f \
             "$apart --variant=contract_wgmma=bm=128,bn=64,cluster=4,across=2" \
+            $(files clusters) ;;
+        turned-crossed) flavour $f "$apart \
+--variant=contract_wgmma_turned=bm=128,bn=64,cluster=4,across=2" \
             $(files clusters) ;;
         single) flavour $f \
             "$apart --variant=contract_wgmma=bm=64,bn=64,consumers=1,split=1" \

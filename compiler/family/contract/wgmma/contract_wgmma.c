@@ -48,11 +48,11 @@ static const WgmmaShape odd_shapes[] = {
     {128, 216, 2, false}, {128, 200, 2, false}, {128, 184, 2, false},
     {128, 168, 2, false}, {128, 152, 2, false}, {128, 136, 2, false},
     {128, 120, 2, false}, {128, 104, 2, false}, {128, 88, 2, false},
-    {128, 72, 2, false},  {192, 184, 3, false}, {192, 168, 3, false},
-    {192, 152, 3, false}, {192, 136, 3, false}, {192, 120, 3, false},
-    {192, 104, 3, false}, {192, 88, 3, false},  {192, 72, 3, false},
-    {64, 248, 1, false},  {64, 232, 1, false},  {64, 216, 1, false},
-    {64, 200, 1, false},
+    {128, 72, 2, false},  {192, 200, 3, false}, {192, 184, 3, false},
+    {192, 168, 3, false}, {192, 152, 3, false}, {192, 136, 3, false},
+    {192, 120, 3, false}, {192, 104, 3, false}, {192, 88, 3, false},
+    {192, 72, 3, false},  {64, 248, 1, false},  {64, 232, 1, false},
+    {64, 216, 1, false},  {64, 200, 1, false},
     {64, 184, 1, false},  {64, 168, 1, false},  {64, 152, 1, false},
     {64, 136, 1, false},  {64, 120, 1, false},  {64, 104, 1, false},
     {64, 88, 1, false},   {64, 72, 1, false},
@@ -331,8 +331,9 @@ static void add_clusters(Space *s, const WgmmaShape *sh, int stages)
     const Tma *t = &s->form->tma;
     bool lines = tma_off(&t->a, L2_LINE) || tma_off(&t->b, L2_LINE);
     bool lone = tma_patch(t, sh->bm).tiles == 1;
+    bool simple = wgmma_simple(s->form) || s->form->turned;
 
-    if (sh->consumers == 1 || !(lines || lone) || !wgmma_simple(s->form) ||
+    if (sh->consumers == 1 || !(lines || lone) || !simple ||
         tma_k_tiles(t) <= stages)
         return;
     for (int below = 1; below <= (lone ? 1 : 2); below *= 2)
@@ -385,7 +386,7 @@ static void add_shape(Space *s, const WgmmaShape *sh, bool whole)
 
 int wgmma_space(const void *form, Variant **out)
 {
-    enum { MOST = 800 };
+    enum { MOST = 1200 };
     Graph *g = ((const WgmmaForm *)form)->x.g;
     Variant all[MOST];
     Space s = {.form = form, .v = all, .most = MOST};

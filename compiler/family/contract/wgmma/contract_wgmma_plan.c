@@ -153,13 +153,14 @@ static int rows_regs(const Wgmma *w)
 /* Registers that a consumer needs besides its sums: for the loop, the tile's
  * place, and one piece of the epilogue. Fitted to the fewest that nvcc 13 took
  * without spills for 70 variants of the examples' kernels; of three consumers
- * it gives none all of the 160 that they ask for at run time. */
+ * it gives none all of the 160 that they ask for at run time. Those whose rows
+ * are columns of the result finish them 16 at a time by two pointers. */
 static int other_regs(const Wgmma *w)
 {
     bool plain = wgmma_simple(w->f) && w->f->tma.m.n == 1;
     int place = (w->f->tma.m.n > 1 ? 8 : 0) +
                 (w->cluster > 1 && !plain ? 16 : 0) +
-                (w->consumers == 3 ? 32 : 0);
+                (w->consumers < 3 ? 0 : w->f->turned ? 20 : 32);
 
     return 40 + place + w->f->reads_regs + w->f->more_regs +
            (w->f->x.library ? 48 : 0) + rows_regs(w) + wgmma_factor_regs(w);
