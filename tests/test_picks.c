@@ -181,3 +181,12 @@ Test(picks, scatters)
                 " (ids[p] == i ? x[p, j] : 0);",
                 "contract_mma", "", NULL);
 }
+
+/* Attention to fewer keys than a tile has columns keeps no scores in memory. */
+Test(picks, short_sequences)
+{
+    expect_pick("input q : f16[2048, 2, 12, 32]; input k : f16[2048, 2, 12, 32];"
+                " input v : f16[2048, 2, 12, 32];"
+                " output y = attention(q, k, v);",
+                "chain_few", "", NULL);
+}

@@ -18,7 +18,7 @@ static const Step *storing(const Group *gr, const Tensor *t)
 
 bool chain_heavy(Graph *g, const Group *gr)
 {
-    enum { LEAST = 16 }; /* terms and results worth tensor cores */
+    enum { LEAST = 4 }; /* terms and results worth a tile of tensor cores */
     Contraction c;
     const char *why;
 

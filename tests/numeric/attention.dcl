@@ -221,3 +221,7 @@ model at_kept_none {
   output greatest[i] = m[i] == -inf ? -1 : m[i];
   output z;
 }
+// sequences shorter than a tile of tensor cores
+model at_short { input q : f16[6, 2, 12, 32]; input k : f16[6, 2, 12, 32]; input v : f16[6, 2, 12, 32]; output y = attention(q, k, v); }
+model at_shorter { input x : f16[5, 7, 3, 2, 16]; q[n, h, s, d] = x[n, s, 0, h, d]; k[n, h, s, d] = x[n, s, 1, h, d]; v[n, h, s, d] = x[n, s, 2, h, d]; a = attention(q, k, v, causal = true); output y[n, s, h, d] = a[n, h, s, d]; }
+model at_few_keys { input q : f16[2, 3, 90, 32]; input k : f16[2, 3, 5, 32]; input v : f16[2, 3, 5, 32]; input m : f16[90, 5]; output y = attention(q, k, v, m); }
