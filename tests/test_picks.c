@@ -116,6 +116,31 @@ Test(picks, rows_from_memory)
                 "contract_wgmma", "bm=128 bn=128", NULL);
 }
 
+static const char *product(Arena *a, int m, int n, int k)
+{
+    return arena_printf(a, "input x : f16[%d, %d]; input w : f16[%d, %d];"
+                           " output y[i, j] = sum(k) x[i, k] * w[j, k];",
+                        m, k, n, k);
+}
+
+/* One round of tiles that rows of any number fit, in clusters where rows begin
+ * amid lines; no lone warpgroup turns boxes between several tiles. */
+Test(picks, ragged_products)
+{
+    Fixture f = fixture();
+
+    expect_pick(product(f.arena, 2392, 1872, 2544), "contract_wgmma_turned",
+                "bm=192 bn=184", NULL);
+    expect_pick(product(f.arena, 1832, 2096, 1496), "contract_wgmma_turned",
+                "bm=192 bn=160", "across=");
+    expect_pick(product(f.arena, 4112, 640, 1000), "contract_wgmma",
+                "bm=128 bn=160 stages=6 consumers=2 schedule=cooperative"
+                " cluster=2 split=1 across", NULL);
+    expect_pick(product(f.arena, 394, 6144, 960), "contract_wgmma_turned",
+                "consumers=2", NULL);
+    arena_free(f.arena);
+}
+
 /* Thin products of many blocks: these begin beside each other. */
 Test(picks, thin_products)
 {

@@ -388,6 +388,12 @@ static double lone_tile_clk(const Wgmma *w)
            (reads_rows(w) ? d->l2_latency + stores_clk(w) : 0);
 }
 
+/* Boxes of a tile that a warpgroup turns, one after the other. */
+static double boxes(const Wgmma *w)
+{
+    return ceil((double)w->own / WGMMA_BOX) * w->wm / WGMMA_M;
+}
+
 /* Clocks of the epilogues before the last of an SM with so many tiles, as far
  * as no products of `multiply` clocks a tile hide them; of a tile that blocks
  * share, whose ring does not go on to the next. */
@@ -412,6 +418,8 @@ static double between_clk(const Wgmma *w, double tiles, double multiply)
         return more * fmax(held_up_clk(w), lone_tile_clk(w));
     if (w->lead && w->f->x.special > 0) /* one's, beside another's products */
         epilogue += held_up_clk(w) / 2;
+    if (w->f->turned && w->consumers == 1) /* nobody multiplies meanwhile */
+        epilogue += (boxes(w) - 1) * 2 * d->sync_clk;
     return more * (epilogue - hidden_clk(w) + d->sync_clk);
 }
 
@@ -543,7 +551,7 @@ static void work(const Wgmma *w, Work *out)
     /* Neighbours ask for the same boxes at about the same time, and the L2
      * serves them with one read; fewer do where blocks share a tile's k, or
      * rows, and weights of one tile have one that asks. */
-    bool apart = t->split > 1 || w->beside > 1;
+    bool apart = t->split > 1;
     double shared = apart ? (1 + d->l2_shared) / 2 : d->l2_shared;
     /* What comes from memory or goes there passes the L2 besides; not so where
      * blocks share a tile's k: counted there, it says that a split which gains
