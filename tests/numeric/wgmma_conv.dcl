@@ -29,3 +29,7 @@ model wc_patch_pad { input x : f16[2, 11, 11, 64]; param w : f16[32, 64, 3, 3]; 
 model wc_line { input x : f16[1, 40, 200]; param w : f16[64, 40, 3]; param b : f16[64];
   output h[n, p in 0..200, k] = relu((sum(c, r) (x[n, c, p + r - 1] or 0) * w[k, c, r]) + b[k]); }
 model wc_ends { input x : f16[96, 203]; input w : f16[96, 128]; @nofuse a[k, i] = tanh(x[k, i]); output z[i, j] = sum(k) a[k, i] * w[k, j]; }
+
+// taps in reverse, as a gradient's are: of both dimensions, of one
+model wc_back { input x : f16[2, 9, 7, 64]; param w : f16[3, 3, 64, 40]; output y[n, p in 0..9, q in 0..7, c] : f16 = sum(r, s, k) (x[n, p - r + 1, q - s + 1, k] or 0) * w[r, s, k, c]; }
+model wc_back_mixed { input x : f16[3, 11, 12, 64]; param w : f16[5, 3, 64, 72]; output y[n, p in 0..11, q in 0..12, c] : f16 = sum(r, s, k) (x[n, p - r + 2, q + s - 1, k] or 0) * w[r, s, k, c]; }

@@ -12,7 +12,7 @@ bool tma_reaches(const TmaDim *d, int n, int64_t offset)
     static const int corner[] = {0, 32767, 127, 15};
     static const int most[] = {0, 65535, 255, 31};
 
-    return offset <= most[n] && llabs(d->at->k) < corner[n] &&
+    return offset <= most[n] && llabs((int64_t)tma_lower(d)) < corner[n] &&
            llabs((int64_t)tma_upper(d)) < corner[n];
 }
 

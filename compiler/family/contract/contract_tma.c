@@ -361,14 +361,27 @@ const char *tma_operand(Tma *t, TmaOperand *o, const Operand *op,
 
 /* ---- im2col ------------------------------------------------------------ */
 
+/* Where a pixel's taps begin: those of a gradient are in reverse. */
+static int64_t first_tap(const TmaDim *d)
+{
+    int64_t first = d->at->k;
+
+    for (int i = 0; i < d->at->n; i++) {
+        const Var *v = d->at->term[i].atom->var;
+        if (v != d->axis->linear && d->at->term[i].c < 0)
+            first += d->at->term[i].c * (v->extent - 1);
+    }
+    return first;
+}
+
 int tma_lower(const TmaDim *d)
 {
-    return (int)d->at->k;
+    return (int)first_tap(d);
 }
 
 int tma_upper(const TmaDim *d)
 {
-    return (int)(d->at->k + d->step * (d->axis->extent - 1) -
+    return (int)(first_tap(d) + d->step * (d->axis->extent - 1) -
                  (d->extent - 1));
 }
 

@@ -1,5 +1,6 @@
 #include "family/contract/contract_tma.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Which maps copy the operands of a contraction: boxes, boxes whose rows an
@@ -21,9 +22,9 @@ static bool slides(const Tma *t, const TmaDim *d, int n)
             tap |= t->k.axis[k].linear == v;
         if (v == d->axis->linear)
             continue;
-        if (!tap || c < 0)
+        if (!tap)
             return false;
-        offset += c * (v->extent - 1);
+        offset += llabs(c) * (v->extent - 1);
     }
     return tma_reaches(d, n, offset);
 }

@@ -55,13 +55,13 @@ void wgmma_im2col_pixel(WgmmaBuild *w, WgmmaDigits *d)
     }
 }
 
-/* What moves a dimension's pixels: the tap. */
+/* What moves a dimension's pixels: the tap, from the first one on. */
 static const Idx *tap(const WgmmaBuild *w, const TmaDim *d)
 {
     IdxPool *p = w->x.g->pool;
     const Idx *pixel = idx_scale(p, idx_var(p, d->axis->linear), d->step);
 
-    return idx_addc(p, idx_sub(p, d->at, pixel), -d->at->k);
+    return idx_addc(p, idx_sub(p, d->at, pixel), -tma_lower(d));
 }
 
 /* The copy of the run whose pixels have names, to smem.@tile[slot]@piece. */
