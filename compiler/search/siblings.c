@@ -165,14 +165,31 @@ static bool place_in(Units *u, int i, const Ints *list)
     return false;
 }
 
+/* The same that reads another result of a unit which makes tensor t. */
+static bool place_beside(Units *u, int i, int t)
+{
+    const Ints *makers = &u->writers[t];
+
+    for (int k = 0; k < makers->n && makers->n <= MOST_READERS; k++) {
+        const Ints *writes = &u->unit[makers->v[k]].writes;
+        for (int w = 0; w < writes->n && writes->n <= MOST_READERS; w++)
+            if (place_in(u, i, &u->readers[writes->v[w]]))
+                return true;
+    }
+    return false;
+}
+
 /* The first sibling behind unit i takes it in: one that reads what it reads, or
- * makes another part of what it makes. */
+ * another result of what makes that, or makes another part of what it makes. */
 static bool find_sibling(Units *u, int i)
 {
     const Ints *reads = &u->unit[i].reads, *writes = &u->unit[i].writes;
 
     for (int r = 0; r < reads->n; r++)
         if (place_in(u, i, &u->readers[reads->v[r]]))
+            return true;
+    for (int r = 0; r < reads->n; r++)
+        if (place_beside(u, i, reads->v[r]))
             return true;
     for (int w = 0; w < writes->n; w++)
         if (place_in(u, i, &u->writers[writes->v[w]]) ||
