@@ -233,7 +233,7 @@ Group *fuse_reduced(Graph *g, const Group *p, const Group *c, const Tensor *t,
         return NULL;
     const Step *made = &p->step[r.made];
     if (made->over_cols != (made->op == R_SUM) || made->where.n ||
-        made->type != T_F32)
+        made->type != T_F32 || (keep && t->type != T_F32)) /* as it is read */
         return NULL;
     Group *to = group_copy(g, p);
     to->pieces = make_pieces(&r);
