@@ -1,5 +1,6 @@
 // dcc_sums.cuh - sums of a tile that several blocks share: those of a cluster,
-// by its shared memory, or any, by the workspace. dcc_wgmma.cuh includes it.
+// by its shared memory, or any, by the workspace; and over its rows.
+// dcc_wgmma.cuh includes it.
 #ifndef DCC_SUMS_CUH
 #define DCC_SUMS_CUH
 
@@ -112,6 +113,114 @@ DCC_DEVICE bool dcc_leave_sums(float (&sums)[R][C], float4 *left, int part,
         }
     }
     return false;
+}
+
+// ---- sums over rows, of each column ----------------------------------------
+
+// A sum in a register of its own, to be rounded. ptxas makes all products wait
+// where what rounds their registers is at a second place; x + -0 is x.
+DCC_DEVICE float dcc_wgmma_copy(float x)
+{
+#ifndef DCC_EMU
+    asm volatile("add.f32 %0, %0, 0f80000000;" : "+f"(x));
+#endif
+    return x;
+}
+
+// A warp's lanes 4 apart have rows 2 i and 2 i + 1 of the same 8 columns, of 32
+// that are number j of the tile's. They leave the sums over all its 16 rows.
+template <int R, int N>
+DCC_DEVICE void dcc_leave_sum(float (&left)[N], int j,
+                              const float (&row)[R][8], int i)
+{
+    const int lane = threadIdx.x % 32;
+    float v[8];
+#pragma unroll
+    for (int c = 0; c < 8; ++c)
+        v[c] = row[2 * i][c] + row[2 * i + 1][c];
+#pragma unroll
+    for (int n = 4; n > 0; n /= 2) {
+        const bool upper = threadIdx.x & (n * 4);
+#pragma unroll
+        for (int c = 0; c < n; ++c) {
+            const float other = upper ? v[c] : v[n + c];
+            v[c] = (upper ? v[n + c] : v[c]) +
+                   __shfl_xor_sync(0xffffffffu, other, n * 4);
+        }
+    }
+    left[j * 32 + lane % 4 * 8 + lane / 4] = v[0];
+}
+
+// The sum and the squares about the mean of n rows become those of 2 n, the
+// others' being as many (Chan, Golub, LeVeque).
+DCC_DEVICE void dcc_join_moments(float &sum, float &squares, float other,
+                                 float other_squares, float n)
+{
+    const float apart = sum - other;
+    sum += other;
+    squares += other_squares + apart * apart * (0.5f / n);
+}
+
+// Both, as dcc_leave_sum() the sums.
+template <int R, int N>
+DCC_DEVICE void dcc_leave_moments(float (&sum)[N], float (&squares)[N], int j,
+                                  const float (&row)[R][8], int i)
+{
+    const int lane = threadIdx.x % 32;
+    float v[8], q[8];
+#pragma unroll
+    for (int c = 0; c < 8; ++c) {
+        v[c] = row[2 * i][c];
+        q[c] = 0.0f;
+        dcc_join_moments(v[c], q[c], row[2 * i + 1][c], 0.0f, 1.0f);
+    }
+#pragma unroll
+    for (int n = 4; n > 0; n /= 2) {
+        const bool upper = threadIdx.x & (n * 4);
+#pragma unroll
+        for (int c = 0; c < n; ++c) {
+            const float s = upper ? v[c] : v[n + c];
+            const float t = upper ? q[c] : q[n + c];
+            v[c] = upper ? v[n + c] : v[c];
+            q[c] = upper ? q[n + c] : q[c];
+            dcc_join_moments(v[c], q[c],
+                             __shfl_xor_sync(0xffffffffu, s, n * 4),
+                             __shfl_xor_sync(0xffffffffu, t, n * 4), 8.0f / n);
+        }
+    }
+    sum[j * 32 + lane % 4 * 8 + lane / 4] = v[0];
+    squares[j * 32 + lane % 4 * 8 + lane / 4] = q[0];
+}
+
+// Of WARPS warps with 16 rows each: their sums i, or the squares k about the
+// mean of these.
+template <int WARPS, int S, int N>
+DCC_DEVICE float dcc_warps_sum(const float (*left)[S][N], int i, int col)
+{
+    float v = left[0][i][col];
+#pragma unroll
+    for (int warp = 1; warp < WARPS; ++warp)
+        v += left[warp][i][col];
+    return v;
+}
+
+template <int WARPS, int S, int N>
+DCC_DEVICE float dcc_warps_squares(const float (*left)[S][N], int i, int k,
+                                   int col)
+{
+    float v[WARPS], t[WARPS];
+#pragma unroll
+    for (int warp = 0; warp < WARPS; ++warp) {
+        v[warp] = left[warp][i][col];
+        t[warp] = left[warp][k][col];
+    }
+#pragma unroll
+    for (int n = 1; n < WARPS; n *= 2)
+#pragma unroll
+        for (int warp = 0; warp < WARPS; warp += 2 * n)
+            dcc_join_moments(v[warp], t[warp], v[warp + n], t[warp + n],
+                             16.0f * n);
+    return t[0];
 }
 
 #endif // sm_90

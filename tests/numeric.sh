@@ -271,7 +271,8 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
             $(files contract conv tensor_cores wgmma wgmma_conv prologue norm \
                 norms f32_products mixed_products factors distances images \
                 phase phase_finite layouts range_products patches) \
-            $([ $f = simt ] || files wide_factors groups) ;;
+            $([ $f = simt ] || files wide_factors groups) \
+            $([ $f != wgmma ] || files row_sums) ;;
         pairs) flavour $f \
             "$overlap --variant=contract_wgmma=bm=128,bn=128,consumers=2,\
 schedule=cooperative" $(files pairs range_products) ;;

@@ -167,10 +167,12 @@ static void put_pieces(Buf *b, const Pieces *p)
 {
     char what[64];
 
-    snprintf(what, sizeof what, "%d of its columns, each row", p->size);
-    if (p->reduced)
+    snprintf(what, sizeof what, p->down ? "%d of its rows, each column"
+                                        : "%d of its columns, each row",
+             p->size);
+    if (p->reduced || p->down)
         put_place(b, p->step[0].source->at);
-    put_about_rows(b, p->step, p->n_step, what, NULL);
+    put_about_rows(b, p->step, p->n_step, what, p->down ? p->about : NULL);
 }
 
 /* The sum of a factor, and what follows from it. */

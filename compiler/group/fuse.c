@@ -5,6 +5,7 @@
 #include "group/norm.h"
 #include "group/part.h"
 #include "group/reduced.h"
+#include "group/row_sums.h"
 #include "group/split.h"
 #include "group/spread.h"
 #include "rewrite/rewrite.h"
@@ -493,7 +494,7 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
 {
     Fusion f = {.g = g, .t = t, .p = (Group *)p, .c = (Group *)c};
     Shape s = {0};
-    bool ok, more = p->pieces && p->pieces->reduced; /* of pieces may be */
+    bool ok, more = p->pieces && (p->pieces->reduced || p->pieces->down);
 
     *why = more ? NULL : closed(p, c);
     if (!*why)
@@ -513,7 +514,9 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
         return NULL;
     }
     Group *pieces = fuse_reduced(g, p, c, t, keep);
-    if (pieces || more) {
+    if (!pieces)
+        pieces = fuse_row_sums(g, p, c, t, keep);
+    if (pieces || more) { /* of pieces there may be several */
         *why = pieces ? NULL : closed(p, c);
         return pieces;
     }

@@ -662,8 +662,8 @@ static void canon_own(Buf *b, Canon *c)
     if (gr->merge && gr->merge->fold)
         canon_step(b, c, gr->merge->fold);
     if (gr->pieces)
-        buf_printf(b, ";pieces %d of %d ", gr->pieces->size,
-                   c->number[gr->pieces->value]);
+        buf_printf(b, ";%s %d of %d ", gr->pieces->down ? "rows" : "pieces",
+                   gr->pieces->size, c->number[gr->pieces->value]);
     for (int i = 0; gr->pieces && i < gr->pieces->n_step; i++)
         canon_step(b, c, &gr->pieces->step[i]);
     if (gr->factor_sum)

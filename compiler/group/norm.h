@@ -29,6 +29,11 @@ typedef struct Pieces {
     Step *step; int n_step; /* E_LOCAL(0) is the value, 1 + i step i's */
     bool reduced;           /* of reduced.h: the value need not be stored, */
     const Idx *of;          /* and might be so: neighbours are columns */
+    const Idx *down;        /* of row_sums.h: pieces are of `size` rows, whose
+                               number this is, and E_LOCAL(i) is the group's
+                               step i, the terms; or NULL */
+    int about[NORM_STEPS];  /* then, of squares: the step of the sum about whose
+                               mean they are; else -1 */
 } Pieces;
 
 /* Values of rows from their pieces, ahead of all else: E_LOCAL(i) is step i's;

@@ -1,5 +1,6 @@
 #include "model/model.h"
 
+#include "group/groups.h"
 #include "rewrite/rewrite.h"
 
 #include <math.h>
@@ -415,6 +416,12 @@ static void count_bytes(Graph *g, const Group *gr, const Device *d, double *in,
         expr_visit(gr->step[i].value, add_read, &t);
         if (gr->step[i].tensor)
             written += written_bytes(gr, d, i);
+    }
+    for (int i = 0; gr->pieces && gr->pieces->down && i < gr->pieces->n_step;
+         i++) {
+        const Step *s = &gr->pieces->step[i];
+        written += hbm_share(d, s->tensor,
+                             (double)tensor_elems(s->tensor) * sizeof(float));
     }
     *in = t.bytes;
     *out = written;

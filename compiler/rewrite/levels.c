@@ -31,7 +31,7 @@ typedef struct Levels {
     const Var *outer[MAX_RANK]; int n_outer; /* which piece */
     const Var *inner[MAX_RANK]; int n_inner; /* of a piece */
     int64_t most;    /* terms of a piece */
-    Subst split;     /* of the variable of which both have a part */
+    Subst split[MAX_RANK]; int n_split; /* of what both have a part of */
     int64_t piece;   /* terms */
 } Levels;
 
@@ -551,9 +551,9 @@ static bool choose_pieces(Levels *l)
         const Var *v = red[i--];
         const Var *high = idx_new_var(pool, v->name, v->extent / d);
         const Var *low = idx_new_var(pool, v->name, d);
-        l->split = (Subst){v, idx_add(pool, idx_scale(pool, idx_var(pool, high),
-                                                      d),
-                                      idx_var(pool, low))};
+        l->split[l->n_split++] =
+            (Subst){v, idx_add(pool, idx_scale(pool, idx_var(pool, high), d),
+                               idx_var(pool, low))};
         l->inner[l->n_inner++] = low;
         l->outer[l->n_outer++] = high;
         l->piece *= d;
@@ -562,6 +562,99 @@ static bool choose_pieces(Levels *l)
         l->outer[l->n_outer++] = red[i];
     return l->piece >= LEAST && l->n_outer > 0 &&
            l->n_outer + s->n_out <= MAX_RANK;
+}
+
+/* ---- pieces of a product's rows */
+
+typedef struct Makers {
+    const Web *web;
+    const Expr *at; /* points are those of this read; NULL: any */
+    int depth;
+    const Expr *found;
+} Makers;
+
+static bool same_points(const Expr *a, const Expr *b)
+{
+    if (a->tensor->rank != b->tensor->rank || a->in.n || b->in.n)
+        return false;
+    for (int d = 0; d < a->tensor->rank; d++)
+        if (a->at[d] != b->at[d])
+            return false;
+    return true;
+}
+
+/* Whether it reads a product's results, or what is made of them by points. */
+static void note_made(const Expr *e, void *ctx)
+{
+    Makers *m = ctx;
+
+    if (e->kind != E_READ || m->found || m->depth == DEPTH ||
+        (m->at && !same_points(e, m->at)))
+        return;
+    const Stmt *s = m->web->maker[e->tensor->id];
+    if (!s || s->when != WHEN_RUN || !plain_store(s))
+        return;
+    if (s->op == R_NONE) {
+        const Expr own = {.kind = E_READ, .tensor = s->tensor, .at = s->store};
+        Makers of = {m->web, &own, m->depth + 1, NULL};
+        expr_visit(s->value, note_made, &of);
+        m->found = of.found ? e : NULL;
+    } else if (is_product(s)) {
+        m->found = e;
+    }
+}
+
+/* A product's results, of 16 bits, whose dimensions are the sum's variables,
+ * but for the inner one, which is the result's; or NULL. */
+static const Expr *find_results(const Levels *l)
+{
+    enum { COLUMNS = 32 };
+    const Stmt *s = l->sum;
+    Makers m = {.web = l->web};
+
+    expr_visit(s->value, note_made, &m);
+    if (!m.found || type_bytes(m.found->tensor->type) != 2 || s->n_out != 1 ||
+        m.found->tensor->rank != s->n_red + 1 ||
+        s->out[0]->extent % COLUMNS)
+        return NULL;
+    const Tensor *t = m.found->tensor;
+    int inner = t->id < l->n_dim ? l->inner_dim[t->id] : t->rank - 1;
+    for (int d = 0; d < t->rank; d++) {
+        const Var *v = idx_is_var(m.found->at[d]);
+        if (!v || v->extent != t->dim[d] || (v == s->out[0]) != (d == inner))
+            return NULL;
+    }
+    return m.found;
+}
+
+/* As many rows, side by side in memory, as a warpgroup has of a tile, or a part
+ * of them: the product's kernel may leave what they come to (row_sums.h). */
+static bool choose_rows(Levels *l)
+{
+    enum { ROWS = 64, LEAST_ROWS = 16 };
+    const Expr *of = find_results(l);
+    IdxPool *pool = l->g->pool;
+    int64_t rows = extents(l->sum->red, l->sum->n_red), below = 1;
+
+    l->piece = ROWS;
+    while (l->piece > LEAST_ROWS && rows % l->piece)
+        l->piece /= 2;
+    if (!of || rows % l->piece)
+        return false;
+    l->outer[l->n_outer++] = idx_new_var(pool, "part", rows / l->piece);
+    l->inner[l->n_inner++] = idx_new_var(pool, "row", l->piece);
+    const Idx *row = idx_add(
+        pool, idx_scale(pool, idx_var(pool, l->outer[0]), l->piece),
+        idx_var(pool, l->inner[0]));
+    for (int d = of->tensor->rank - 1; d >= 0; d--) {
+        const Var *v = idx_is_var(of->at[d]);
+        if (v == l->sum->out[0])
+            continue;
+        l->split[l->n_split++] = (Subst){
+            v, idx_mod(pool, idx_floor(pool, row, below), v->extent)};
+        below *= v->extent;
+    }
+    return true;
 }
 
 /* ---- rewriting */
@@ -602,7 +695,7 @@ static const Expr *at_piece(Graph *g, const Stmt *s)
 
 static const Expr *in_pieces(Levels *l, const Expr *e)
 {
-    return l->split.var ? expr_subst(l->g, e, &l->split, 1) : e;
+    return l->n_split ? expr_subst(l->g, e, l->split, l->n_split) : e;
 }
 
 /* The second level: s's terms are those of the pieces. */
@@ -691,11 +784,14 @@ void split_long_reductions(Graph *g)
                     .inner_dim = inner, .n_dim = n};
         bool apart = false;
         if (!is_long(&web, l.sum, &l.most, &apart) ||
-            lies_between(&web, l.sum) || !choose_pieces(&l))
+            lies_between(&web, l.sum))
             continue;
         int before = g->n_stmt;
+        bool rows = apart && choose_rows(&l);
+        if (!rows && !choose_pieces(&l))
+            continue;
         find_squares(&l);
-        if (apart && !l.squares) /* the reduce family has parts of columns */
+        if (apart && !rows && !l.squares) /* reduce has parts of columns */
             continue;
         split(&l, i);
         i += g->n_stmt - before;

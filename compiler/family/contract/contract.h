@@ -151,6 +151,8 @@ typedef struct ContractBuild {
     bool partial;           /* blocks have left their sums in the workspace */
     const char *keep;       /* where a result stays whose pieces are summed
                                (norm.h), as `sum`; or NULL */
+    const char *rows_of[MAX_STEPS]; /* where a step's values of rows i and
+                               columns e stay, for sums over rows; or NULL */
     const char *sum;        /* the sum of column e of them in registers, or
                                NULL: it is in shared memory, in `sums` */
     bool own_rows;          /* rows are reduced in simt's registers */

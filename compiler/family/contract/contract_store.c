@@ -456,7 +456,10 @@ static void put_step(Finish *f, Tree *b, int i)
         id = cprint_bind(b, &x->cp, f->value[i], hint);
         if (s->tensor)
             value = cprint_to_storage(b->arena, s->tensor->type, s->type, id);
-        if (!s->tensor || strlen(value) > ROOM || used_later(f, i))
+        if (x->rows_of[i])
+            PUT(b, "@rows[i][e] = @id;\n", FILL("rows", x->rows_of[i]),
+                FILL("id", id));
+        else if (!s->tensor || strlen(value) > ROOM || used_later(f, i))
             id = cprint_bind_name(b, &x->cp, f->value[i], hint);
         x->cp.local[i] = id;
     }

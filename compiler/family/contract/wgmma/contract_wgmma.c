@@ -135,6 +135,7 @@ void wgmma_count_reads(WgmmaForm *f, const Group *gr)
     f->more_regs = results < 2 ? 0
                                : (results - 1) * (PIECE + COLUMNS + PLACE) +
                                      (folds ? CORRECTION : 0);
+    f->more_regs += wgmma_row_sum_regs(f);
 }
 
 /* Steps that meet a range multiply nothing out of it. */
@@ -166,7 +167,9 @@ static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
         return why;
     drop_range(f);
     /* a sum, a difference and its square; lanes' sums */
-    if (gr->pieces && !gr->pieces->reduced)
+    if (gr->pieces && gr->pieces->down)
+        f->x.ops += wgmma_row_sum_ops(f);
+    else if (gr->pieces && !gr->pieces->reduced)
         f->x.ops += 2.5 * gr->pieces->n_step;
     if (f->x.elem == T_F32 && f->x.terms == 1 &&
         !(f->tma.a.k_major && f->tma.b.k_major))

@@ -346,6 +346,20 @@ bool wgmma_has_pieces(const Wgmma *w);
 const char *wgmma_keep(const WgmmaBuild *w, const char *sums, const char *sum);
 void wgmma_make_room(const WgmmaBuild *w, Tree *b);
 void wgmma_pieces(WgmmaBuild *w, Tree *b, const char *sums);
+/* contract_wgmma_row_sums.c, of sums over pieces of its rows (row_sums.h):
+ * instructions of a result; registers; bytes of shared memory, for so many
+ * rows, and the field; the arrays that the epilogue leaves columns in, ahead of
+ * it, and what becomes of them when 32 columns are done; the text behind it. */
+const char *wgmma_check_row_sums(const WgmmaForm *f);
+bool wgmma_has_row_sums(const Wgmma *w);
+double wgmma_row_sum_ops(const WgmmaForm *f);
+int wgmma_row_sum_regs(const WgmmaForm *f);
+size_t wgmma_row_sum_bytes(const WgmmaForm *f, int rows, int bn);
+void wgmma_row_sum_field(WgmmaBuild *w);
+void wgmma_row_sums_open(WgmmaBuild *w);
+void wgmma_row_sums_begin(WgmmaBuild *w, Tree *b);
+void wgmma_row_sums_lanes(WgmmaBuild *w, Tree *b);
+void wgmma_row_sums(WgmmaBuild *w, Tree *b);
 /* Reductions of another kind (reduced.h), ahead of the epilogue. */
 void wgmma_reduced(WgmmaBuild *w, Tree *b, const char *sums);
 /* contract_wgmma_factor.c, of a group that sums one of its factors, too

@@ -127,6 +127,7 @@ static void shared_memory(WgmmaBuild *w)
                                  "%s out_rows[CONSUMERS * 4]%s[16][COLS]",
                                  contract_packed_type(&w->x),
                                  w->p->boxes.tensor ? "[2]" : ""), NULL);
+    wgmma_row_sum_field(w);
     if (w->x.p->t.split > 1)
         kernel_smem(w->x.g, k, 16, "float4 sums[BM * BN / 4]", NULL);
     kernel_smem(w->x.g, k, 8,

@@ -20,6 +20,8 @@ const char *wgmma_check_pieces(const WgmmaForm *f)
 
     if (!x->gr->pieces)
         return NULL;
+    if (x->gr->pieces->down)
+        return wgmma_check_row_sums(f);
     if (f->tma.m.n != 1)
         return "statistics of rows that are no number";
     if (x->gr->pieces->reduced)
@@ -33,8 +35,18 @@ bool wgmma_has_pieces(const Wgmma *w)
 {
     const Pieces *p = w->f->x.gr->pieces;
 
+    if (p->down)
+        return wgmma_has_row_sums(w);
     return w->own % p->size == 0 && (!w->deal || w->deal == 8) &&
            (!p->reduced || (w->x.t.split == 1 && w->parts == 1));
+}
+
+/* Whether results are kept for sums over their rows' columns. */
+static bool keeps(const WgmmaBuild *w)
+{
+    const Pieces *p = w->x.f->gr->pieces;
+
+    return p && !p->reduced && !p->down;
 }
 
 const char *wgmma_keep(const WgmmaBuild *w, const char *sums, const char *sum)
@@ -42,7 +54,7 @@ const char *wgmma_keep(const WgmmaBuild *w, const char *sums, const char *sum)
     Arena *a = w->x.g->arena;
     const char *e = w->x.vec == 8 ? "e" : "(c * 4 + e)";
 
-    if (!w->x.f->gr->pieces || w->x.f->gr->pieces->reduced)
+    if (!keeps(w))
         return NULL;
     if (w->p->deal || w->x.vec < 4)
         return has_room(w->p) ? arena_printf(a, "kept%s", strchr(sum, '['))
@@ -187,9 +199,7 @@ void wgmma_reduced(WgmmaBuild *w, Tree *b, const char *sums)
 
 void wgmma_make_room(const WgmmaBuild *w, Tree *b)
 {
-    const Pieces *p = w->x.f->gr->pieces;
-
-    if (p && !p->reduced && has_room(w->p))
+    if (keeps(w) && has_room(w->p))
         PUT(b, "float kept[WM / 64][@width / 2] = {};\n",
             FILL("width", w->x.width));
 }
@@ -199,7 +209,7 @@ void wgmma_pieces(WgmmaBuild *w, Tree *b, const char *sums)
     Tree *in = tree_list(b->arena);
     const Pieces *p = w->x.f->gr->pieces;
 
-    if (!p || p->reduced)
+    if (!keeps(w))
         return;
     put_piece(w, in, sums);
     PUT(b,

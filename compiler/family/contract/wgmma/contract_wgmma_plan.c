@@ -5,12 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-/* What a variant of wgmma decides: sizes, registers, the order of tiles, and
- * what follows from them. */
+/* What a variant of wgmma decides: sizes, registers, and what follows from
+ * them. The order of tiles is contract_wgmma_order.c's. */
 
 enum { WORD = 8 /* elements */ };
 enum { THREADS_WG = 128, ROW_BYTES = TMA_ROW, MOST_STAGES = 10,
-       NEIGHBOURS = 16,
        SPLIT_REGS = 72 /* of a thread that splits b of 3xtf32 */ };
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -121,7 +120,8 @@ static int pack_columns(const WgmmaForm *f, int bn, int split, int parts)
 
     if (f->turned)
         return BOX;
-    if (!f->packs || deal_columns(f, bn, split * parts))
+    if (!f->packs || deal_columns(f, bn, split * parts) ||
+        (f->x.gr->pieces && f->x.gr->pieces->down)) /* of 8 columns */
         return 0;
     return own % 32 ? 16 : own % 64 ? 32 : 64;
 }
@@ -205,6 +205,7 @@ static const char *plan_sizes(Wgmma *w)
                wgmma_part_bytes(w->f, t->bn) +
                wgmma_factor_bytes(f) +
                pack_bytes(f, w->consumers, w->pack) + sent_bytes(t) +
+               wgmma_row_sum_bytes(f, w->consumers * w->wm, t->bn) +
                (w->parts > 1 ? 16 : 0) + 1023) / 1024 * 1024;
     if ((double)w->smem > d->smem_block_kb * 1024.0)
         return "more shared memory than a block may have";
@@ -223,7 +224,8 @@ static const char *plan_sizes(Wgmma *w)
     }
     int sums = w->wm * t->bn / THREADS_WG;
     int wide = w->f->x.elem == T_F32 ? 40 : 0; /* what the epilogue reads */
-    w->x.regs = w->consumers == 1   ? sums + wide + 72 + rows_regs(w)
+    w->x.regs = w->consumers == 1   ? sums + wide + 72 + rows_regs(w) +
+                                        wgmma_row_sum_regs(f)
                 : w->consumers == 2 ? 168
                                     : 128;
     bool fits = w->consumers == 1 ||
@@ -364,80 +366,6 @@ void wgmma_used_slots(Wgmma *w)
         return;
     w->x.t.stages = (int)tile_steps(w);
     w->smem = (w->smem - ring + wgmma_ring_bytes(w) + 1023) / 1024 * 1024;
-}
-
-/* The place of a tile of a band of that height, in strips of c columns. */
-static void strip_place(const Wgmma *w, int64_t height, int c, int64_t tile,
-                        int64_t place[2])
-{
-    int64_t strip = tile / (c * height), left = w->n_tiles - strip * c;
-    int64_t wide = left < c ? left : c;
-
-    tile -= strip * c * height;
-    place[0] = tile / wide;
-    place[1] = strip * c + tile % wide;
-}
-
-/* Rows of a and b that each `count` neighbours of the tiles that run at one
- * time read, those that several of them read once. */
-static double strip_reads(const Wgmma *w, int64_t height, int c, int count)
-{
-    int64_t all = height * w->n_tiles, most = wgmma_at_once(w);
-    int64_t at[NEIGHBOURS][2];
-    double reads = 0;
-
-    for (int64_t first = 0; first < all && first < most; first += count)
-        for (int i = 0; i < count && first + i < all; i++) {
-            bool row = true, column = true;
-            strip_place(w, height, c, first + i, at[i]);
-            for (int j = 0; j < i; j++) {
-                row &= at[j][0] != at[i][0];
-                column &= at[j][1] != at[i][1];
-            }
-            reads += row * w->x.t.bm * w->below +
-                     column * w->x.t.bn * w->beside;
-        }
-    return reads;
-}
-
-/* Whether the result, of lines that begin at any element, is too large for the
- * L2 to hold. */
-static bool wgmma_great(const Wgmma *w)
-{
-    const Plane *p = &w->f->lines;
-
-    return p->tensor &&
-           model_too_large(w->f->x.o->device, (double)w->f->x.c.M *
-                                                  (double)p->pitch *
-                                                  type_bytes(p->tensor->type));
-}
-
-int wgmma_strip(const Wgmma *w)
-{
-    enum { NEAR = 3 };
-    int tiles = NEIGHBOURS / w->cluster / w->x.t.split, best = 1;
-    const int count[NEAR] = {tiles, tiles < 2 ? tiles : 2,
-                             tiles < 4 ? tiles : 4};
-    int64_t height = wgmma_band(w);
-    double least[NEAR] = {0};
-
-    if (wgmma_great(w)) /* neighbours' parts of lines meet in the L2 */
-        return 1;
-    if (height > w->m_tiles || wgmma_one_band(w))
-        height = w->m_tiles;
-    for (int c = 1; c <= tiles && c <= w->n_tiles; c *= 2) {
-        double reads[NEAR];
-        int i = 0;
-        for (int n = 0; n < NEAR; n++)
-            reads[n] = strip_reads(w, height, c, count[n]);
-        while (i < NEAR - 1 && reads[i] == least[i])
-            i++;
-        if (c == 1 || reads[i] < least[i]) {
-            memcpy(least, reads, sizeof least);
-            best = c;
-        }
-    }
-    return best;
 }
 
 /* The operand is all of its tensor, without gaps. */
@@ -641,8 +569,9 @@ static int room_stages(const WgmmaForm *f, const WgmmaShape *s, int blocks,
 
     room -= (int)(pack_bytes(f, s->consumers,
                              pack_columns(f, s->bn, split, parts)) +
-                  sent_bytes(&tile) + 16 +
-                  wgmma_factor_bytes(f));
+                  wgmma_row_sum_bytes(
+                      f, s->pingpong ? s->consumers * s->bm : s->bm, s->bn) +
+                  wgmma_factor_bytes(f) + sent_bytes(&tile) + 16);
     int n = (room - (int)wgmma_part_bytes(f, s->bn)) /
             ((rows + wgmma_slot_columns(f, s->bn)) * ROW_BYTES + 16);
     int most = rows < s->bm ? 2 * MOST_STAGES : MOST_STAGES;
@@ -686,31 +615,6 @@ double wgmma_sms(const Wgmma *w)
     return (w->x.t.split > 2 || w->cluster > 2) && d->cluster_sms
                ? d->cluster_sms
                : d->sms;
-}
-
-bool wgmma_one_band(const Wgmma *w)
-{
-    return w->m_tiles <= wgmma_band(w) || w->parts > 1 ||
-           wgmma_blocks(w) <= w->f->x.o->device->sms * (double)w->resident;
-}
-
-int wgmma_band(const Wgmma *w)
-{
-    const Tile *t = &w->x.t;
-    double at_once = (double)w->f->x.o->device->sms * w->resident / w->cluster /
-                     t->split;
-    double square = sqrt(at_once * t->bn / t->bm * w->beside / w->below);
-    int best = (int)fmax(1, round(square));
-    double least = log(1.5);
-
-    for (int rows = 1; rows <= w->m_tiles && rows < 2 * square; rows++) {
-        double far = fabs(log(rows / square));
-        if (w->m_tiles % rows == 0 && far < least) {
-            least = far;
-            best = rows;
-        }
-    }
-    return best;
 }
 
 bool wgmma_dealt(const Wgmma *w, const TmaOperand *o, int d)

@@ -1,5 +1,7 @@
 #include "family/contract/wgmma/contract_wgmma.h"
 
+#include "group/groups.h"
+
 /* The epilogue of a wgmma contraction: from sums in registers to memory. */
 
 /* Bounds of rows, of columns or of both: leaves the loop's body where the point
@@ -117,7 +119,11 @@ static const char *point_columns(const WgmmaBuild *w)
 static const char *point_sum(const WgmmaBuild *w)
 {
     Arena *a = w->x.g->arena;
+    const Pieces *p = w->x.f->gr->pieces;
 
+    if (w->p->deal && p && p->down) /* rounded twice: stored, and summed */
+        return arena_printf(a, "dcc_wgmma_copy(acc[i / 2][e / 2 * (BN / %d) + "
+                               "j * 4 + i %% 2 * 2 + e %% 2])", w->p->deal);
     if (w->p->deal)
         return arena_printf(a, "acc[i / 2][e / 2 * (BN / %d) + j * 4 + "
                                "i %% 2 * 2 + e %% 2]", w->p->deal);
@@ -423,13 +429,16 @@ static Tree *direct_code(WgmmaBuild *w)
     ContractBuild *x = &w->x;
     Arena *a = x->g->arena;
     Tree *points = tree_list(a), *again = tree_list(a);
-    Tree *behind = tree_list(a);
+    Tree *behind = tree_list(a), *sums = tree_list(a);
     ContractAhead ahead;
     int part;
 
     plan_ahead(w, &ahead, &part);
     wgmma_hold_rows(w, w->ahead);
+    wgmma_row_sums_open(w);
     contract_points(x, points, most_columns(w), place_point, &ahead);
+    wgmma_row_sums_begin(w, ahead.by_columns);
+    wgmma_row_sums_lanes(w, sums);
     bool once = part >= w->p->own / (ahead.vec == 2 ? 8 : 32);
     memcpy(w->early, ahead.early, sizeof w->early);
     w->n_early = once && w->p->parts == 1 ? ahead.n_early : 0;
@@ -451,6 +460,7 @@ static Tree *direct_code(WgmmaBuild *w)
                        FILL("WIDTH", x->width),
                        FILL_TREE("AGAIN", again),
                        FILL_TREE("COLUMNS", ahead.by_columns),
+                       FILL_TREE("ROWS", sums),
                        FILL_INT("GROUP", w->p->deal * 4),
                        FILL("B", x->b.id)};
     tree_add(behind,
@@ -508,5 +518,6 @@ Tree *wgmma_epilogue(WgmmaBuild *w)
     tree_add(all, redo);
     tree_add(all, code);
     wgmma_pieces(w, all, sums_of(w));
+    wgmma_row_sums(w, all);
     return all;
 }
