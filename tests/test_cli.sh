@@ -446,6 +446,20 @@ says "launch graph: .* kernels, 0 copies, 0 memsets"
 says "GMRatio .*SMRatio .*WBRatio .*COEF_r .*PUL"
 says "predicted .* us, limited by"
 says "m.dcl:6  h"
+cat >rows.dcl <<'END'
+model rows {
+  dim N = 8192;
+  input x : f16[N, 128];  input w : f16[64, 9, 128];  input y : f16[N, 64];
+  input q : f16[N, 256];  input g : i32[N, 9] in 0..N;
+  s[i, c, r] = sum(k) y[i, k] * w[k, r, c];
+  a[i, r] : f32 = sum(c) s[i, c, r] * x[g[i, r], c];
+  b[i, r] : f32 = sum(c) s[i, c, r] * x[i, c];
+  e[i, r] : f16 = a[i, r] * b[i, r];
+  output z[r, d] : f16 = sum(i) e[i, r] * q[i, d];
+}
+END
+"$dcc" rows.dcl --explain >explain 2>&1 || echo "status $?" >>explain
+says "over 's_sum': the first product leaves more than its points"
 
 # ---- the examples: launches of a run, kernels' text shared by equal layers
 

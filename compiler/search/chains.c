@@ -161,6 +161,7 @@ static void try_first(Find *f, int first)
         return;
     for (int i = 0; i < c->n; i++)
         list[i] = group_at(f, c->member[i]);
+    c->scores = list[0]->stmt[0]->tensor; /* where only its rows are stored */
     for (int k = 0; k < list[0]->n_step; k++)
         if (list[0]->step[k].tensor)
             c->scores = list[0]->step[k].tensor;
