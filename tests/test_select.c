@@ -346,7 +346,8 @@ Test(select, siblings)
         {1, "output y = x * 2; output z = exp(x);"},
         {2, "@nofuse y = x * 2; output u = y; output z = exp(x);"},
         {2, "output y = x * 2; output z[i in 0..3, j] = exp(x[i, j]);"},
-        {2, "output y = x * 2; output z = exp(w);"},
+        {1, "output y = x * 2; output z = exp(w);"}, /* two short ones */
+        {2, "input u : f16[2048, 4096]; output y = v * 2; output z = exp(u);"},
         {1, "y[i, j in 0..32] = x[i, j] - x[i, j + 32];"
             " y[i, j in 32..64] = x[i, j - 32] + x[i, j]; output y;"},
     };
@@ -356,8 +357,8 @@ Test(select, siblings)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Report r = {0};
         CudaProgram *p = compiled(&f, arena_printf(f.arena,
-            "model m { input x : f16[64, 64]; input w : f16[64, 64]; %s }",
-            cases[i].text), &r, &o);
+            "model m { input x : f16[64, 64]; input w : f16[64, 64];"
+            " input v : f16[2048, 4096]; %s }", cases[i].text), &r, &o);
         cr_assert(p, "%s", diag_text(f.diag));
         cr_expect_eq(p->n_run, cases[i].launches, "%s: %d", cases[i].text,
                      p->n_run);

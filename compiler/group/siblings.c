@@ -18,8 +18,8 @@ static int passed(const Group *gr)
 }
 
 /* Rows, or rows with sums over columns: one pass over these and what follows
- * from the sums. A later version of a tensor is stored behind the sums: the
- * row's own threads have read then. */
+ * from the sums. There a later version of a tensor is stored behind the sums:
+ * the row's own threads have read then. */
 static bool plain(const Group *gr)
 {
     if (gr->chain || gr->merge || gr->pieces || gr->factor_sum ||
@@ -28,7 +28,7 @@ static bool plain(const Group *gr)
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];
         if ((s->over_cols && i >= passed(gr)) ||
-            (s->tensor && s->tensor->prev && (!gr->n_cols || s->over_cols)))
+            (s->tensor && s->tensor->prev && gr->n_cols && s->over_cols))
             return false;
     }
     return true;

@@ -38,6 +38,11 @@ static Tensor *copied(Graph *g, const Group *gr)
                         tensor_offset(g, to, s->store) ? from : NULL;
 }
 
+bool copies_has(Graph *g, const Group *gr)
+{
+    return copied(g, gr) != NULL;
+}
+
 /* Is it among the parameters of n groups' copies already? */
 static bool has(Graph *g, Group *const *list, int n, const Tensor *from)
 {

@@ -11,5 +11,7 @@
 #include "search/select.h"
 
 void copies_join(Selection *s);
+/* Is the group such a rounding? */
+bool copies_has(Graph *g, const Group *gr);
 
 #endif

@@ -1,11 +1,14 @@
 #include "search/siblings.h"
 
 #include "group/groups.h"
+#include "search/copies.h"
 
 #include <math.h>
 
-enum { MOST_READERS = 16 }; /* of one tensor: a table that all read tells none
-                               that it is another's sibling */
+enum { MOST_READERS = 16, /* of one tensor: a table that all read tells none
+                             that it is another's sibling */
+       SHORT = 4,         /* launches that a short kernel takes at most */
+       AHEAD = 64, TRIES = 4 }; /* units that are looked at, and tried */
 
 static bool pinned(const Group *gr)
 {
@@ -198,6 +201,56 @@ static bool find_sibling(Units *u, int i)
     return false;
 }
 
+static bool is_short(const Units *u, const Unit *x)
+{
+    return x->group && x->group->when == WHEN_RUN &&
+           x->us <= SHORT * u->s->options->device->launch_us &&
+           !copies_has(u->g, x->group);
+}
+
+static bool same_points(const Group *a, const Group *b)
+{
+    if (a->n_rows != b->n_rows || a->n_cols != b->n_cols)
+        return false;
+    for (int i = 0; i < a->n_rows; i++)
+        if (a->rows[i]->extent != b->rows[i]->extent)
+            return false;
+    for (int i = 0; i < a->n_cols; i++)
+        if (a->cols[i]->extent != b->cols[i]->extent)
+            return false;
+    return true;
+}
+
+/* Unit i and one behind it, neither of which is in this round's. */
+static bool find_short(Units *u, int i, bool *taken)
+{
+    int end = i + AHEAD < u->n ? i + AHEAD : u->n;
+    int tries = 0;
+
+    for (int j = i + 1; j < end && tries < TRIES; j++)
+        if (!taken[j] && is_short(u, &u->unit[j]) &&
+            same_points(u->unit[i].group, u->unit[j].group)) {
+            if (place(u, i, j, false))
+                return taken[j] = true;
+            tries++;
+        }
+    return false;
+}
+
+/* What takes hardly more than its launch needs no other reason: the steps that
+ * each parameter's optimizer counts, updates of many norms' gains. Two of a
+ * size at a time, as what is between is kept. */
+static bool pair_short(Units *u)
+{
+    bool *taken = arena_array(u->g->arena, bool, u->n);
+    bool any = false;
+
+    for (int i = 0; i < u->n; i++)
+        if (!taken[i] && is_short(u, &u->unit[i]))
+            any |= find_short(u, i, taken);
+    return any;
+}
+
 const char *siblings_take(Units *u, const Placed *as)
 {
     int into = as->n == 2 ? as->other[1] : -1;
@@ -215,4 +268,6 @@ void siblings_place(Units *u)
         if (gr && gr->when == WHEN_RUN)
             find_sibling(u, i);
     }
+    while (pair_short(u))
+        continue;
 }
