@@ -1,11 +1,11 @@
 /* lower_parts.c - one tensor of several definitions, whose images are disjoint
  * and leave no gap, or lie over a value that the tensor had before.
  *
- * Without such a base each part is a statement that stores its own elements.
- * Over a base, and where a single part stores in an arrangement that is no
- * mixed radix, the tensor is one statement that asks which part an element
- * belongs to. What is known of the extents, and whether anything is missing,
- * is decided when the name is first read. */
+ * Without such a base, and where nothing of it is left, each part is a
+ * statement that stores its own elements. Over a base, and where a single part
+ * stores in an arrangement that is no mixed radix, the tensor is one statement
+ * that asks which part an element belongs to. What is known of the extents, and
+ * whether anything is missing, is decided when the name is first read. */
 #include "lower/lower_parts.h"
 
 #include <stdlib.h>
@@ -540,6 +540,32 @@ static Ref stored(Lower *l, Parts *ps)
     return r;
 }
 
+/* The value before the first part is in no element any more: each part is a
+ * statement after all. */
+static Ref stored_later(Lower *l, Parts *ps)
+{
+    for (int i = 0; i < ps->n; i++) {
+        const Part *p = &ps->part[i];
+        memcpy(l->var + ps->from, p->var, sizeof *l->var * (size_t)p->n_var);
+        l->n_var = ps->from + p->n_var;
+        l->target.at = p->at;
+        store_part(l, ps, &ps->part[i]);
+    }
+    l->n_var = ps->from;
+    return stored(l, ps);
+}
+
+static bool has_gap(const Parts *ps)
+{
+    int64_t all = 1;
+
+    for (int i = 0; i < ps->rank; i++)
+        all *= ps->dim[i];
+    for (int i = 0; i < ps->n; i++)
+        all -= count(&ps->part[i]);
+    return all > 0;
+}
+
 static const Expr *guard_read(Graph *g, const Expr *e, void *ctx)
 {
     const Guard *in = ctx;
@@ -631,7 +657,9 @@ void parts_settle(Lower *l, Sym *sym)
     if (ps->d.shape)
         memcpy(ps->dim, ps->d.dim, sizeof ps->dim);
     sym->parts = NULL;
-    sym->ref = ps->base.bad ? stored(l, ps) : merged(l, ps);
+    sym->ref = ps->base.bad                             ? stored(l, ps)
+               : sym->owner != OWN_LOCAL || has_gap(ps) ? merged(l, ps)
+                                                        : stored_later(l, ps);
     if (n)
         memcpy(l->var + ps->from, aside, sizeof *aside * (size_t)n);
     l->n_var = n_var;

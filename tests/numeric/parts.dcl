@@ -5,6 +5,7 @@ model pt_radix_sum { input x : f16[6, 16]; param w : f16[20, 16]; z[b / 2, b % 2
 model pt_interleave { input x : f32[7]; input y : f32[7]; t[2 * i] = x[i]; t[2 * i + 1] = y[i] * 2; output t; output u = t + 1; }
 model pt_flip { input x : f32[9, 3]; t[8 - i, j] = x[i, j]; output t; output s[j] = t[0, j]; }
 model pt_base_radix { input x : f32[3, 4]; t : f32[5, 20] = 0; t[i + 1, 2 * j] = x[i, j]; t[i in 0..3, 2 * j + 11] = x[i, j]; output t; }
+model pt_covered { input x : f16[3, 8, 32]; param w : f16[24, 32]; t : f16[8, 3, 32] = 0; for l in 0..3 { t[b, 2 - l, d] = x[l, b, d] * (l + 1); } output y = linear(t, w); }
 model pt_loop { input x : f16[6, 8]; h = x * 1; for l in 0..5 { h[b, d] : f16 = h[b, d] * 0.5 + x[l, d]; y[l, b, d] = h[b, d]; } output y; }
 model pt_recurrence { input x : f32[6]; t : f32[6] = 0; t[0] = x[0]; for l in 1..6 { t[l] = t[l - 1] * 0.5 + x[l]; } output t; }
 model pt_reduce { input x : f16[8, 32]; t[i, 0] = max(j) x[i, j]; t[i, 1] = sum(j) x[i, j]; t[i, 2] = min(j) x[i, j]; output t; }
