@@ -491,7 +491,7 @@ launches vgg16 30 20 10
 launches mobilenetv2 65 35 20
 launches mlp 4 4 0
 launches digits_train 20 20 0
-launches chargpt_train 150 38 0
+launches chargpt_train 150 39 0
 
 # q, k and v are one tensor, and code calls them what the user does; so the two
 # products of a gate
