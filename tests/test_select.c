@@ -442,15 +442,18 @@ static void check_order(const CudaProgram *p, const char *path)
     }
 }
 
-/* One kernel for each canonical text, and every group has one. */
+/* One kernel for each canonical text of the same slices, and every group has
+ * one. */
 static void check_kernels(const CudaProgram *p, const char *path)
 {
     for (int i = 0; i < p->n_run; i++) {
         Buf a = {0};
         group_canon(&a, p->run[i].group);
+        group_canon_slices(&a, p->run[i].group);
         for (int k = 0; k < i; k++) {
             Buf b = {0};
             group_canon(&b, p->run[k].group);
+            group_canon_slices(&b, p->run[k].group);
             cr_expect_eq(p->run[i].kernel == p->run[k].kernel,
                          !strcmp(buf_text(&a), buf_text(&b)),
                          "%s: launches %d and %d", path, k, i);

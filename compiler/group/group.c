@@ -31,14 +31,14 @@ const char *group_too_long(const Group *p, const Group *c)
     if (most_steps(p) + most_steps(c) > MAX_STEPS)
         return "together they have more than 64 steps";
     return reductions(p) + reductions(c) > MAX_SUMS
-               ? "together they have more sums than a reader takes in" : NULL;
+               ? "together they have more sums than a reader takes in"
+               : NULL;
 }
 
 void group_add_stmts(Graph *g, Group *to, const Group *from)
 {
     for (int i = 0; i < from->n_stmt; i++)
-        VEC_PUSH(g->arena, to->stmt, to->n_stmt, to->cap_stmt) =
-            from->stmt[i];
+        VEC_PUSH(g->arena, to->stmt, to->n_stmt, to->cap_stmt) = from->stmt[i];
     group_add_again(g, to, from->again, from->n_again);
 }
 
@@ -287,11 +287,12 @@ enum { MANY = 1 << 12 };
 
 typedef struct Canon {
     const Group *group;
-    int paths; /* to parts of all steps, as far as they are counted */
+    int paths;        /* to parts of all steps, as far as they are counted */
     Written *written; /* where there are many, or NULL */
     int uses[MAX_STEPS], user[MAX_STEPS]; /* a step that uses it */
     int number[MAX_STEPS]; /* of those that have one; -1: part of its reader */
-    bool own; /* steps ahead or behind, numbered by themselves */
+    bool own;              /* steps ahead or behind, numbered by themselves */
+    int64_t *base; /* of each argument: where its first slice begins, or -1 */
 } Canon;
 
 static void canon_expr(Buf *b, const Canon *c, const Expr *e);
@@ -433,23 +434,42 @@ static int arg_number(const Group *gr, const Tensor *t)
     return -1;
 }
 
+/* Which slice of argument i: how it is aligned, and how far it is from the
+ * first. A loop's steps have one text, each of another. */
+static void canon_slice(Buf *b, const Canon *c, int i, int64_t first, int bytes)
+{
+    enum { ALIGN = 256 };
+    int64_t rest = first * bytes % ALIGN, none = 0;
+    int64_t *base = i < 0 ? &none : &c->base[i];
+
+    if (*base < 0)
+        *base = first;
+    if (rest)
+        put_numbered(b, '/', (int)(rest & -rest));
+    if (first != *base)
+        buf_printf(b, "@%lld", (long long)(first - *base));
+}
+
 /* Dimensions from the largest stride to the smallest: a view may have another
- * order of its own, and ones that are always at 0. */
+ * order of its own. */
 static void canon_access(Buf *b, const Canon *c, const Tensor *t,
                          const Idx *const *at)
 {
-    int dim[MAX_RANK], n = 0;
+    int dim[MAX_RANK], n = 0, arg = arg_number(c->group, t);
+    int64_t first = 0;
 
     for (int d = 0; d < t->rank; d++) {
-        if (idx_is_const(at[d]) && !at[d]->k)
+        if (idx_is_const(at[d])) {
+            first += at[d]->k * t->stride[d];
             continue;
+        }
         int j = n++;
         for (; j > 0 && t->stride[dim[j - 1]] < t->stride[d]; j--)
             dim[j] = dim[j - 1];
         dim[j] = d;
     }
-    put_numbered(b, tensor_is_constant(t) ? 'w' : 'a',
-                 arg_number(c->group, t));
+    put_numbered(b, tensor_is_constant(t) ? 'w' : 'a', arg);
+    canon_slice(b, c, arg, first, type_bytes(t->type));
     buf_putc(b, ':');
     buf_puts(b, type_name(t->type));
     if (t->prev)
@@ -637,8 +657,7 @@ static void canon_shape(Buf *b, const Group *gr)
     for (int i = 0; other && i < other->n_cols; i++)
         buf_printf(b, "o%d<%lld ", i, (long long)other->cols[i]->extent);
     if (gr->chain)
-        buf_printf(b, "chain %d %d ", gr->chain->n_first,
-                   gr->chain->n_between);
+        buf_printf(b, "chain %d %d ", gr->chain->n_first, gr->chain->n_between);
     if (gr->chain && gr->chain->halves)
         buf_puts(b, "halves ");
     if (gr->chain && gr->chain->thirds)
@@ -672,11 +691,13 @@ static void canon_own(Buf *b, Canon *c)
         canon_step(b, c, &gr->factor_sum->step[i]);
 }
 
-void group_canon(Buf *b, const Group *gr)
+/* Into base[], of each argument where its first slice begins; or -1. */
+static void canon(Buf *b, const Group *gr, int64_t *base)
 {
-    Canon c = {.group = gr};
+    Canon c = {.group = gr, .base = base};
     Written written = {0};
 
+    memset(base, -1, sizeof *base * (size_t)gr->n_arg);
     number_steps(&c);
     if (c.paths > MANY) {
         written.arena = arena_new();
@@ -709,91 +730,21 @@ void group_canon_parts(Buf *b, const Group *gr)
     }
 }
 
-/* ---- for people */
-
-static void dump_vars(Buf *b, const char *title, const Var **v, int n)
+void group_canon(Buf *b, const Group *gr)
 {
-    buf_printf(b, "  %s", title);
-    for (int i = 0; i < n; i++)
-        buf_printf(b, "%s%s<%lld", i ? ", " : " ", v[i]->name,
-                   (long long)v[i]->extent);
-    buf_puts(b, "\n");
+    int64_t base[gr->n_arg + 1];
+
+    canon(b, gr, base);
 }
 
-/* What the part of a chain that begins with step i does. */
-static void dump_part(Buf *b, const Chain *c, int i)
+void group_canon_slices(Buf *b, const Group *gr)
 {
-    int also = c->other ? c->other->n_step : 0;
+    int64_t base[gr->n_arg + 1];
+    Buf text = {0};
 
-    if (i == 0 && also)
-        dump_vars(b, "another first: for rows and cols, over", c->other->cols,
-                  c->other->n_cols);
-    else if (i == also)
-        dump_vars(b, "first: for rows and cols, over", c->first->cols,
-                  c->first->n_cols);
-    else if (i == c->n_first)
-        dump_vars(b, "between: for rows, over", c->between->cols,
-                  c->between->n_cols);
-    else if (i == c->n_first + c->n_between)
-        dump_vars(b, "second: for rows, over", c->second->cols,
-                  c->second->n_cols);
-}
-
-static void dump_step(Buf *b, int i, const Step *s, const char *over)
-{
-    buf_printf(b, "  $%d : %s = ", i, type_name(s->type));
-    if (s->op != R_NONE)
-        buf_printf(b, "%s over %s ", reduce_name(s->op), over);
-    else if (s->over_cols)
-        buf_puts(b, "for cols ");
-    expr_dump(b, s->value);
-    if (s->tensor) {
-        buf_printf(b, "  -> %s[", s->tensor->name);
-        for (int d = 0; d < s->tensor->rank; d++) {
-            buf_puts(b, d ? ", " : "");
-            idx_dump(b, s->store[d]);
-        }
-        buf_puts(b, "]");
-        if (s->where.n) {
-            buf_puts(b, " where ");
-            guard_dump(b, s->where);
-        }
-    }
-    buf_puts(b, "\n");
-}
-
-void group_dump(Buf *b, const Group *gr)
-{
-    buf_printf(b, "group g%d%s\n", gr->id,
-               gr->when == WHEN_LOAD ? " (at load time)" : "");
-    dump_vars(b, "rows", gr->rows, gr->n_rows);
-    if (gr->n_cols)
-        dump_vars(b, "cols", gr->cols, gr->n_cols);
-    if (gr->merge)
-        buf_printf(b, "  rows first: called #-1, #-2, ..., over %s%s<%lld"
-                      "\n", gr->merge->size ? "pieces " : "",
-                   gr->merge->over->name,
-                   (long long)gr->merge->over->extent);
-    for (int i = 0; gr->merge && i < gr->merge->n_step; i++)
-        dump_step(b, i, &gr->merge->step[i],
-                  gr->merge->size ? "pieces" : "a row");
-    if (gr->merge && gr->merge->fold) {
-        buf_puts(b, "  the sum, called $0, is then");
-        dump_step(b, 0, gr->merge->fold, "");
-    }
-    for (int i = 0; i < gr->n_step; i++) {
-        if (gr->chain)
-            dump_part(b, gr->chain, i);
-        dump_step(b, i, &gr->step[i], "cols");
-    }
-    if (gr->pieces)
-        buf_printf(b, "  pieces: of $%d, called #0, %d neighbours along %s\n",
-                   gr->pieces->value, gr->pieces->size,
-                   gr->pieces->along->name);
-    for (int i = 0; gr->pieces && i < gr->pieces->n_step; i++)
-        dump_step(b, i + 1, &gr->pieces->step[i], "a piece");
-    if (gr->factor_sum)
-        buf_puts(b, "  of a factor:\n");
-    for (int i = 0; gr->factor_sum && i < gr->factor_sum->n_step; i++)
-        dump_step(b, i, &gr->factor_sum->step[i], "cols");
+    canon(&text, gr, base);
+    buf_free(&text);
+    for (int i = 0; i < gr->n_arg; i++)
+        if (base[i] > 0)
+            buf_printf(b, "@%d %lld", i, (long long)base[i]);
 }

@@ -130,14 +130,16 @@ void group_add_again(Graph *g, Group *to, Stmt *const *s, int n);
 int64_t group_rows(const Group *gr); /* product of extents */
 int64_t group_cols(const Group *gr);
 /* Canonical text: no names, lines or constant tensors' identity; equal text
- * means that one kernel serves both (shapes, strides, types, alignment, and
- * whether two arguments are one tensor are all in it). */
+ * means that one variant serves both (shapes, strides, types, alignment, and
+ * whether two arguments are one tensor are all in it), and one kernel if both
+ * are of the same slices. */
 void group_canon(Buf *b, const Group *gr);
+/* Of which slices a group is: the steps of a loop differ in them alone. */
+void group_canon_slices(Buf *b, const Group *gr);
 /* What the text leaves out, and a group's time has: which steps are parts of
  * others there, and how many parts their values have of which each is
  * computed once. */
 void group_canon_parts(Buf *b, const Group *gr);
-void group_dump(Buf *b, const Group *gr);
 
 /* Several sums of one point are columns of one product if their terms differ
  * in the place of one read alone, by equal steps: silu(gate) * up.

@@ -10,6 +10,7 @@
 #include "group/functions.h"
 #include "group/fuse.h"
 #include "group/group.h"
+#include "group/group_dump.h"
 #include "group/norm.h"
 #include "group/online.h"
 #include "group/passes.h"

@@ -379,13 +379,26 @@ static void add_launch(CudaProgram *p, Launch *load, Launch *run, Group *gr)
         run[p->n_run++] = l;
 }
 
+/* What groups of one kernel have in common. */
+static const char *kernel_key(Selection *s, const Choice *c, const Group *gr)
+{
+    Buf b = {0};
+
+    buf_puts(&b, c->key);
+    group_canon_slices(&b, gr);
+    const char *key = arena_strdup(s->graph->arena, buf_text(&b));
+    buf_free(&b);
+    return key;
+}
+
 /* The kernel of gr: one for each canonical text; NULL after an error. */
 static Kernel *kernel_of(Selection *s, Group *gr, Map *kernels, Map *taken,
                          Forced *forced, int n_forced, uint64_t seed,
                          CudaProgram *p)
 {
     Choice *c = choose_variant(s, gr);
-    Kernel *k = map_get(kernels, c->key);
+    const char *key = kernel_key(s, c, gr);
+    Kernel *k = map_get(kernels, key);
 
     if (k)
         return k;
@@ -403,7 +416,7 @@ static Kernel *kernel_of(Selection *s, Group *gr, Map *kernels, Map *taken,
     if (gr->variant != planned)
         gr->measured_us = 0;
     k = new_kernel(s, gr, c, name);
-    map_put(kernels, c->key, k);
+    map_put(kernels, key, k);
     return p->kernel[p->n_kernel++] = k;
 }
 

@@ -121,6 +121,7 @@ static void put_number(Buf *b, int64_t n)
 static void put_rest(Buf *b, const Group *gr)
 {
     group_canon_parts(b, gr);
+    group_canon_slices(b, gr);
     put_number(b, gr->when);
     for (int i = 0; i < gr->n_arg; i++) {
         const Tensor *t = gr->arg[i];
