@@ -401,6 +401,27 @@ Test(select, factor_sums)
     arena_free(f.arena);
 }
 
+/* What each of five steps is multiplied with, its gradient and the weight's are
+ * a product each. */
+Test(select, steps_of_a_loop)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p = compiled(&f,
+        "model m { input x : f32[2, 5, 40]; param w : f32[32, 40];"
+        " param v : f32[32, 32]; a : f32[2, 32] = 0.5; e = tanh(x);"
+        " for s in 0..5 { r[b, d] = e[b, 4 - s, d];"
+        " a = tanh(linear(r, w) + linear(a, v)); y[s, b, j] = a[b, j]; }"
+        " loss[] = sum(s, b, j) y[s, b, j] * y[s, b, j];"
+        " output dw = grad(loss, w); output dv = grad(loss, v);"
+        " output dx = grad(loss, x); }", &r, &o);
+
+    cr_assert(p, "%s", diag_text(f.diag));
+    cr_expect_leq(p->n_run, 15, "%d", p->n_run);
+    arena_free(f.arena);
+}
+
 /* ---- properties of every model */
 
 static bool is_made(const CudaProgram *p, const Tensor *t)

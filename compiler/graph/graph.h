@@ -13,6 +13,9 @@
 #include "support/support.h"
 
 enum { MAX_RANK = 8 };
+/* So many slices of one tensor are made together, and taken in one by one by
+ * who makes them: q, k and v (stack.c). */
+enum { FEW_SLICES = 8 };
 
 typedef enum { T_BOOL, T_I8, T_U8, T_I32, T_F16, T_BF16, T_F32 } Type;
 const char *type_name(Type t);   /* f32 */

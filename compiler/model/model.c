@@ -324,22 +324,49 @@ static double hbm_share(const Device *d, const Tensor *t, double bytes)
                                                              : bytes / 2;
 }
 
+/* Of a tensor, what is read of it: slices, each once. */
 typedef struct Touched {
     Graph *g;
     const Device *d;
     const Group *gr;
-    const Tensor **seen;
+    struct Slice {
+        const Expr *read;
+        double share; /* of the tensor */
+    } *seen;
     int n, cap;
     double bytes;
 } Touched;
 
-static bool first_time(Touched *t, const Tensor *x)
+/* Are both in one place of every dimension that one of them does not walk? */
+static bool same_slice(const Expr *a, const Expr *b)
 {
-    for (int i = 0; i < t->n; i++)
-        if (t->seen[i] == x)
+    for (int d = 0; d < a->tensor->rank; d++)
+        if ((idx_is_const(a->at[d]) || idx_is_const(b->at[d])) &&
+            a->at[d] != b->at[d])
             return false;
-    VEC_PUSH(t->g->arena, t->seen, t->n, t->cap) = x;
     return true;
+}
+
+/* How much of its tensor e reads that no read before it has. Of a few slices
+ * (q, k, v) each counts as all: a product that takes in the bias of one saves
+ * something only with the others', and they are tried one by one. */
+static double fresh_share(Touched *t, const Expr *e)
+{
+    double share = 1, left = 1;
+
+    for (int i = 0; i < t->n; i++) {
+        if (t->seen[i].read->tensor != e->tensor)
+            continue;
+        if (same_slice(t->seen[i].read, e))
+            return 0;
+        left -= t->seen[i].share;
+    }
+    for (int d = 0; d < e->tensor->rank; d++)
+        if (idx_is_const(e->at[d]) && e->tensor->dim[d] > FEW_SLICES)
+            share /= (double)e->tensor->dim[d];
+    share = fmax(fmin(share, left), 0);
+    VEC_PUSH(t->g->arena, t->seen, t->n, t->cap) = (struct Slice){e, share};
+    return share;
 }
 
 /* Whether another dimension of the read than `but` is walked by v. */
@@ -381,9 +408,12 @@ static void add_read(const Expr *e, void *ctx)
 {
     Touched *t = ctx;
 
-    if (e->kind != E_READ || !first_time(t, e->tensor))
+    if (e->kind != E_READ)
         return;
-    t->bytes += read_bytes(t->d, t->gr, e) * group_needs(t->g, t->gr, e);
+    double share = fresh_share(t, e);
+    if (share > 0)
+        t->bytes += share * read_bytes(t->d, t->gr, e) *
+                    group_needs(t->g, t->gr, e);
 }
 
 static double stored_bytes(const Group *gr, const Step *s)

@@ -139,6 +139,7 @@ static Halves make_halves(Graph *g, int at, Tensor *t)
     return h;
 }
 
+/* The last statement that makes a part of t, or all. */
 static int maker_of(const Graph *g, const Tensor *t)
 {
     int at = -1;
@@ -146,7 +147,7 @@ static int maker_of(const Graph *g, const Tensor *t)
     for (int i = 0; i < g->n_stmt; i++) {
         if (g->stmt[i]->tensor != t)
             continue;
-        if (at >= 0 || g->stmt[i]->where.n)
+        if (g->stmt[i]->where.n)
             return -1;
         at = i;
     }

@@ -16,6 +16,8 @@
 #include "rewrite/picks.h"
 #include "rewrite/reduced.h"
 #include "rewrite/separate.h"
+#include "rewrite/steps.h"
+#include "rewrite/steps_slices.h"
 #include "rewrite/sums.h"
 #include "rewrite/tables.h"
 #include "rewrite/tabulate.h"
@@ -459,6 +461,12 @@ void tidy(Graph *g, const Prices *p)
     simplify_exprs(g);
     simplify_views(g);
     simplify_dead(g);
+    if (join_steps(g)) {
+        simplify_views(g);
+        gather_slices(g);
+        simplify_views(g);
+        simplify_dead(g);
+    }
     if (split_choices(g)) {
         simplify_exprs(g);
         simplify_views(g);

@@ -6,7 +6,7 @@
  * left of the old tensors are views of slice j. */
 #include "rewrite/simplify.h"
 
-enum { MAX_STACK = 8, MAX_VARS = 24 };
+enum { MAX_STACK = FEW_SLICES, MAX_VARS = 24 };
 
 typedef struct Slices { /* old tensors, now slices of one */
     Tensor *part[MAX_STACK];
