@@ -14,6 +14,7 @@
 #include "rewrite/paths.h"
 #include "rewrite/phase.h"
 #include "rewrite/picks.h"
+#include "rewrite/recount.h"
 #include "rewrite/reduced.h"
 #include "rewrite/separate.h"
 #include "rewrite/steps.h"
@@ -483,6 +484,7 @@ void tidy(Graph *g, const Prices *p)
     choose_guarded(g);
     split_halves(g);
     split_computed(g);
+    recount_sums(g);
     split_phases(g);
     separate_windows(g);
     reduce_products(g);
