@@ -1,6 +1,7 @@
 #include "rewrite/levels.h"
 
 #include "rewrite/layout.h"
+#include "rewrite/levels_web.h"
 #include "rewrite/normalise.h"
 #include "rewrite/simplify.h"
 
@@ -19,11 +20,9 @@ enum {
     LEAST = 64        /* and at least */
 };
 
-struct Web; /* who makes and reads what */
-
 typedef struct Levels {
     Graph *g;
-    struct Web *web;
+    Web *web;
     const int *inner_dim; int n_dim; /* layout_inner's, of the first tensors */
     Stmt *sum;       /* s */
     Stmt *squares;   /* q, or NULL */
@@ -34,15 +33,6 @@ typedef struct Levels {
     Subst split[MAX_RANK]; int n_split; /* of what both have a part of */
     int64_t piece;   /* terms */
 } Levels;
-
-static int64_t extents(const Var *const *v, int n)
-{
-    int64_t e = 1;
-
-    for (int i = 0; i < n && e < (int64_t)1 << 40; i++)
-        e *= v[i]->extent;
-    return e;
-}
 
 /* ---- finding */
 
@@ -107,219 +97,6 @@ static void note_apart(const Expr *e, void *ctx)
     a->found |= summed && (result || (images && summed > 2));
 }
 
-/* ---- between two products: chain.h has these in one pass */
-
-enum { DEPTH = 6 };
-
-typedef struct Stmts {
-    Stmt **v;
-    int n, cap;
-} Stmts;
-
-/* Kept up to date as statements are split, of which each has few neighbours
- * and the model many. */
-typedef struct Web {
-    Graph *g;
-    Stmt **maker;   /* by tensor id: the only statement that writes it */
-    Stmts *readers; /* by tensor id: those that read it, or did once */
-    struct Met *met; /* by tensor id */
-    int cap;        /* of tensors */
-    int walks;
-    Stmts products; /* those that are, or were once */
-} Web;
-
-/* The last walk that came by, and after how many steps at least. */
-typedef struct Met {
-    int walk, depth;
-} Met;
-
-typedef struct Reach {
-    const Web *web;
-    int walk;
-    const Tensor *t; /* what is looked for; NULL: what a product leaves */
-    int depth;
-    bool found;
-} Reach;
-
-static void note_short(const Expr *e, void *ctx)
-{
-    *(bool *)ctx |= e->kind == E_READ && (e->tensor->type == T_F16 ||
-                                          e->tensor->type == T_BF16);
-}
-
-static bool is_short(const Expr *e)
-{
-    bool found = false;
-
-    expr_visit(e, note_short, &found);
-    return found;
-}
-
-/* A sum of products of 16 bits. */
-static bool is_product(const Stmt *s)
-{
-    const Expr *e = s->value;
-
-    while (e->kind == E_CAST)
-        e = e->arg[0];
-    return s->op == R_SUM && e->kind == E_BINARY && e->fn == F_MUL &&
-           is_short(e->arg[0]) && is_short(e->arg[1]);
-}
-
-static void reach(const Expr *e, void *ctx)
-{
-    Reach *r = ctx;
-
-    if (e->kind != E_READ || r->found || r->depth == DEPTH)
-        return;
-    Met *met = &r->web->met[e->tensor->id];
-    if (met->walk == r->walk && met->depth <= r->depth)
-        return;
-    *met = (Met){r->walk, r->depth};
-    r->found = e->tensor == r->t;
-    const Stmt *s = r->web->maker[e->tensor->id];
-    if (r->found || !s)
-        return;
-    if (is_product(s)) {
-        r->found = !r->t;
-        return;
-    }
-    r->depth++;
-    expr_visit(s->value, reach, r);
-    r->depth--;
-}
-
-static void make_room(Web *web)
-{
-    int cap = 2 * web->g->n_tensor;
-
-    if (web->g->n_tensor <= web->cap)
-        return;
-    Stmt **maker = arena_array(web->g->arena, Stmt *, cap);
-    Stmts *readers = arena_array(web->g->arena, Stmts, cap);
-    if (web->cap) {
-        memcpy(maker, web->maker, sizeof *maker * (size_t)web->cap);
-        memcpy(readers, web->readers, sizeof *readers * (size_t)web->cap);
-    }
-    web->maker = maker;
-    web->readers = readers;
-    web->met = arena_array(web->g->arena, Met, cap);
-    web->cap = cap;
-}
-
-typedef struct Linking {
-    Web *web;
-    Stmt *s;
-} Linking;
-
-static void link_read(const Expr *e, void *ctx)
-{
-    const Linking *l = ctx;
-
-    if (e->kind != E_READ)
-        return;
-    Stmts *r = &l->web->readers[e->tensor->id];
-    if (!r->n || r->v[r->n - 1] != l->s)
-        VEC_PUSH(l->web->g->arena, r->v, r->n, r->cap) = l->s;
-}
-
-/* s is new, or reads something else now. */
-static void link(Web *web, Stmt *s)
-{
-    Linking l = {web, s};
-    Stmts *p = &web->products;
-
-    make_room(web);
-    expr_visit(s->value, link_read, &l);
-    if (is_product(s))
-        VEC_PUSH(web->g->arena, p->v, p->n, p->cap) = s;
-}
-
-static Web web_open(Graph *g)
-{
-    Web web = {.g = g};
-    Stmt **maker = tensor_makers(g);
-
-    make_room(&web);
-    memcpy(web.maker, maker, sizeof *maker * (size_t)g->n_tensor);
-    for (int i = 0; i < g->n_stmt; i++)
-        link(&web, g->stmt[i]);
-    return web;
-}
-
-static bool reaches(Web *web, const Stmt *from, const Tensor *t)
-{
-    Reach r = {.web = web, .walk = ++web->walks, .t = t};
-
-    expr_visit(from->value, reach, &r);
-    return r.found;
-}
-
-typedef struct Reader {
-    const Tensor *t;
-    bool found;
-} Reader;
-
-static void note_reader(const Expr *e, void *ctx)
-{
-    Reader *r = ctx;
-
-    r->found |= e->kind == E_READ && e->tensor == r->t;
-}
-
-static bool reads(const Stmt *s, const Tensor *t)
-{
-    Reader r = {t, false};
-
-    expr_visit(s->value, note_reader, &r);
-    return r.found;
-}
-
-/* A batch of one is a variable of some statements, and of others none. */
-static int n_long(const Stmt *s)
-{
-    int n = 0;
-
-    for (int i = 0; i < s->n_out; i++)
-        n += s->out[i]->extent > 1;
-    return n;
-}
-
-/* Whether all that read s, or values of its rows that do, are on the way to
- * `product`: a batch norm's mean has the running one besides, on the way to a
- * gradient of weights. */
-static bool leads_there(Web *web, const Stmt *s, const Stmt *product,
-                        int depth)
-{
-    int id = s->tensor->id;
-
-    for (int i = 0; i < web->readers[id].n; i++) {
-        const Stmt *t = web->readers[id].v[i];
-        if (t == product || !reads(t, s->tensor))
-            continue;
-        if (!reaches(web, product, t->tensor) ||
-            (depth && t->op == R_NONE && n_long(t) == n_long(s) &&
-             !leads_there(web, t, product, depth - 1)))
-            return false;
-    }
-    return true;
-}
-
-/* Is s about what one product leaves, for another over the same columns? */
-static bool lies_between(Web *web, const Stmt *s)
-{
-    Reach r = {.web = web, .walk = ++web->walks};
-    int64_t cols = extents(s->red, s->n_red);
-
-    expr_visit(s->value, reach, &r);
-    for (int i = 0; i < web->products.n && r.found; i++) {
-        const Stmt *p = web->products.v[i];
-        if (extents(p->red, p->n_red) == cols && is_product(p) &&
-            reaches(web, p, s->tensor) && leads_there(web, s, p, 2))
-            return true;
-    }
-    return false;
-}
 
 typedef struct Kept {
     const Web *web;
@@ -350,13 +127,14 @@ static bool is_kept(const Web *web, const Stmt *s)
     Kept k = {.web = web, .s = s};
 
     expr_visit(s->value, note_kept, &k);
-    return k.reread && k.bytes * extents(s->red, s->n_red) <= KEPT;
+    return k.reread && k.bytes * vars_points(s->red, s->n_red) <= KEPT;
 }
 
 /* *most: terms of a piece; *apart: those of a column. */
 static bool is_long(const Web *web, const Stmt *s, int64_t *most, bool *apart)
 {
-    int64_t rows = extents(s->out, s->n_out), cols = extents(s->red, s->n_red);
+    int64_t rows = vars_points(s->out, s->n_out);
+    int64_t cols = vars_points(s->red, s->n_red);
     Reuse r = {s, false};
     Apart a = {s, false};
 
@@ -402,7 +180,7 @@ static bool same_place(const Expr *read, const Stmt *s)
 static bool is_mean(const Web *web, const Tensor *m, const Stmt *sum)
 {
     const Stmt *s = web->maker[m->id];
-    double n = (double)extents(sum->red, sum->n_red), by;
+    double n = (double)vars_points(sum->red, sum->n_red), by;
 
     if (!s || s->op != R_NONE || !plain_store(s) || m->type != T_F32 ||
         s->value->kind != E_BINARY)
@@ -599,7 +377,7 @@ static void note_made(const Expr *e, void *ctx)
         Makers of = {m->web, &own, m->depth + 1, NULL};
         expr_visit(s->value, note_made, &of);
         m->found = of.found ? e : NULL;
-    } else if (is_product(s)) {
+    } else if (web_is_product(s)) {
         m->found = e;
     }
 }
@@ -632,9 +410,9 @@ static const Expr *find_results(const Levels *l)
 static bool choose_rows(Levels *l)
 {
     enum { ROWS = 64, LEAST_ROWS = 16 };
-    const Expr *of = find_results(l);
+    const Expr *of = web_sums_factor(l->web, l->sum) ? NULL : find_results(l);
     IdxPool *pool = l->g->pool;
-    int64_t rows = extents(l->sum->red, l->sum->n_red), below = 1;
+    int64_t rows = vars_points(l->sum->red, l->sum->n_red), below = 1;
 
     l->piece = ROWS;
     while (l->piece > LEAST_ROWS && rows % l->piece)
@@ -759,19 +537,12 @@ static void split(Levels *l, int at)
         rewrite_squares(l, at + 1, part, term);
     over_pieces(l, s, at_piece(g, part));
     for (int i = at; i < at + g->n_stmt - n; i++) {
-        link(l->web, g->stmt[i]);
+        web_link(l->web, g->stmt[i]);
         l->web->maker[g->stmt[i]->tensor->id] = g->stmt[i];
     }
-    link(l->web, s);
+    web_link(l->web, s);
     if (l->squares)
-        link(l->web, l->squares);
-}
-
-bool levels_between(Graph *g, const Stmt *s)
-{
-    Web web = web_open(g);
-
-    return lies_between(&web, s);
+        web_link(l->web, l->squares);
 }
 
 void split_long_reductions(Graph *g)
@@ -784,7 +555,7 @@ void split_long_reductions(Graph *g)
                     .inner_dim = inner, .n_dim = n};
         bool apart = false;
         if (!is_long(&web, l.sum, &l.most, &apart) ||
-            lies_between(&web, l.sum))
+            web_between(&web, l.sum))
             continue;
         int before = g->n_stmt;
         bool rows = apart && choose_rows(&l);
