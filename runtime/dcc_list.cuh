@@ -50,12 +50,13 @@ DCC_DEVICE int dcc_list_rows(const int (&row)[AHEAD], unsigned (&list)[SIZE],
 
 // Which of the list's 32 entries from `at` on are this thread's, a bit each. A
 // row has LANES * SHARE threads of a warp side by side, of which each SHARE
-// that are neighbours have the entries in turns.
+// that are neighbours have the entries in turns. The block's first thread has
+// row `from`.
 template <int LANES, int SHARE>
-DCC_DEVICE unsigned dcc_listed(const unsigned *list, int at, int n)
+DCC_DEVICE unsigned dcc_listed(const unsigned *list, int at, int n, int from)
 {
     const int lane = threadIdx.x % 32, of_warp = 32 / (LANES * SHARE);
-    const int first = threadIdx.x / 32 * of_warp;
+    const int first = from + (int)(threadIdx.x / 32) * of_warp;
     const int row = at + lane < n ? (int)(list[at + lane] >> 16) : -1;
     const unsigned turns = (unsigned)(~0ull / ((1ull << SHARE) - 1));
     unsigned mine = 0;

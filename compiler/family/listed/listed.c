@@ -146,6 +146,8 @@ static const char *find_terms(ListedForm *f, const Group *gr)
     schedule_make(gr, &plan);
     if (plan.passes != 1)
         return "its points are gone through more than once";
+    for (int i = 0; i < gr->n_step; i++)
+        f->ahead |= !is_col_step(&gr->step[i]) && plan.at[i] < 0;
     f->plain = plain;
     f->row = name.row;
     f->data = name.data;
@@ -258,47 +260,61 @@ ListedPlan listed_plan(const ListedForm *f, const Variant *v)
     ListedPlan p = {.threads = v->knob[KNOB_THREADS],
                     .vec = v->knob[KNOB_VEC],
                     .share = v->knob[KNOB_SHARE],
+                    .each = v->knob[KNOB_EACH],
                     .along = fastest_across(f)};
     const int64_t each = (f->points + p.threads - 1) / p.threads;
 
     p.lanes = lanes_of(f, p.vec);
-    p.rows = p.threads / (p.lanes * p.share);
+    p.rows = p.threads / (p.lanes * p.share) * p.each;
     p.ahead = each < MOST_AHEAD ? (int)each : MOST_AHEAD;
     p.chunks = (each + p.ahead - 1) / p.ahead;
     p.tiles = (f->columns / p.vec + p.lanes - 1) / p.lanes;
     return p;
 }
 
+enum { MOST_VARIANTS = 96, EACH = 4, MOST_SUMS_EACH = 32 };
+
+/* Those of so many threads with vectors of `vec`. */
+static int add_variants(const ListedForm *f, Variant *list, int threads,
+                        int vec)
+{
+    const int lanes = lanes_of(f, vec), all = WARP / lanes;
+    const int most = f->ahead ? 1 : EACH * EACH;
+    int n = 0;
+
+    for (int each = 1; each <= most && each * vec <= MOST_SUMS_EACH;
+         each *= EACH)
+        for (int share = 1; share <= all; share *= all > 1 ? all : 2) {
+            Variant *v = &list[n++];
+            *v = (Variant){.knob = {threads, vec, share, each}};
+            v->text = arena_printf(f->graph->arena,
+                                   "threads=%d vec=%d share=%d each=%d",
+                                   threads, vec, share, each);
+        }
+    return n;
+}
+
 static int listed_space(const void *form, Variant **out)
 {
-    enum { MOST = 32, MOST_TILES = 65535, WIDEST = 8 };
+    enum { MOST_TILES = 65535, WIDEST = 8 };
     const ListedForm *f = form;
     Graph *g = f->graph;
     const Var *along = fastest_across(f);
-    Variant list[MOST];
+    Variant list[MOST_VARIANTS];
     int n = 0;
     int vec = along ? widest_vector(g, f->plain, along, WIDEST, false) : 1;
 
-    for (; vec >= 1; vec /= 2) {
-        const int lanes = lanes_of(f, vec);
-        if (f->columns / vec / lanes >= MOST_TILES)
-            continue;
+    for (; vec >= 1; vec /= 2)
         for (int threads = 4 * WARP; threads <= 16 * WARP; threads *= 2)
-            for (int share = 1; share <= WARP / lanes;
-                 share *= WARP / lanes > 1 ? WARP / lanes : 2) {
-                Variant *v = &list[n++];
-                *v = (Variant){.knob = {threads, vec, share}};
-                v->text = arena_printf(g->arena, "threads=%d vec=%d share=%d",
-                                       threads, vec, share);
-            }
-    }
+            if (f->columns / vec / lanes_of(f, vec) < MOST_TILES)
+                n += add_variants(f, list + n, threads, vec);
     *out = family_variants(g->arena, list, n);
     return n;
 }
 
 const Family family_listed = {
     .name = "listed",
-    .version = 1,
+    .version = 2,
     .open = listed_open,
     .space = listed_space,
     .cost = listed_cost,

@@ -12,7 +12,7 @@
 
 #include "family/common/body.h"
 
-enum { KNOB_THREADS, KNOB_VEC, KNOB_SHARE };
+enum { KNOB_THREADS, KNOB_VEC, KNOB_SHARE, KNOB_EACH };
 
 typedef struct ListedForm {
     Graph *graph;
@@ -27,6 +27,7 @@ typedef struct ListedForm {
     const Var **across; int n_across; /* the others, slow to fast as the
                                result lies in memory */
     int64_t points, tables, columns; /* of cols, outer and across */
+    bool ahead;             /* there are values of rows ahead of the points */
     Census *terms, *rows;   /* of all points' terms, each once; of the rest */
     double bytes;
 } ListedForm;
@@ -35,6 +36,7 @@ typedef struct ListedPlan {
     int threads, vec;
     int lanes;              /* of a row, side by side across */
     int share;              /* that have a row's points in turns */
+    int each;               /* rows of a thread */
     int rows;               /* a block's */
     int ahead;              /* points of a thread in a chunk */
     int64_t chunks, tiles;  /* along the points, across */

@@ -13,6 +13,7 @@ typedef struct Build {
     const char *mine;   /* the row of a thread, among the block's */
     const char *first;  /* the block's first row; NULL: 0 */
     const char *share;  /* a thread's turn; NULL: it has all */
+    const char *turn;   /* which of a thread's rows; NULL: it has one */
     const char *active; /* has a row and columns at all; NULL: each thread */
 } Build;
 
@@ -59,27 +60,18 @@ static void note_active(Build *b, const char *what)
     b->active = b->active ? text(b, "%s && %s", b->active, what) : what;
 }
 
-static void setup_row(Build *b, Tree *out)
+/* A thread's row, or, with several, that of this turn. */
+static void name_row(Build *b, Tree *out)
 {
     CPrint *p = &b->body.print;
     const ListedForm *f = b->form;
-    const int lanes = b->plan.lanes * b->plan.share;
     const char *size = kernel_extent(b->graph, b->kernel, f->row);
-    const bool one = f->row->extent <= b->plan.rows;
+    const char *at = b->mine;
 
-    kernel_constant(b->graph, b->kernel, "ROWS", b->plan.rows, "of a block");
-    b->mine = cprint_fresh(p, "mine");
-    PUT(out, "const int @mine = threadIdx.x@lanes;\n", FILL("mine", b->mine),
-        FILL("lanes", lanes == 1           ? ""
-                      : b->plan.share == 1 ? " / LANES"
-                      : b->plan.lanes == 1 ? " / SHARE"
-                                           : " / (LANES * SHARE)"));
-    if (!one) {
-        b->first = cprint_fresh(p, "first_row");
-        PUT(out, "const int @first = blockIdx.x * ROWS;\n",
-            FILL("first", b->first));
-    }
-    const char *at = one ? b->mine : text(b, "%s + %s", b->first, b->mine);
+    if (b->turn)
+        at = text(b, "%s * (ROWS / EACH) + %s", b->turn, at);
+    if (b->first)
+        at = text(b, "%s + %s", b->first, at);
     const char *row = cprint_var(p, f->row);
     if (f->row->extent % b->plan.rows == 0) {
         PUT(out, "const int @row = @at;\n", FILL("row", row), FILL("at", at));
@@ -88,6 +80,43 @@ static void setup_row(Build *b, Tree *out)
     PUT(out, "const int @row = min(@at, @size - 1);\n", FILL("row", row),
         FILL("at", at), FILL("size", size));
     note_active(b, text(b, "%s < %s", at, size));
+}
+
+static void setup_row(Build *b, Tree *out)
+{
+    CPrint *p = &b->body.print;
+    const int lanes = b->plan.lanes * b->plan.share;
+
+    kernel_constant(b->graph, b->kernel, "ROWS", b->plan.rows, "of a block");
+    kernel_constant(b->graph, b->kernel, "EACH", b->plan.each,
+                    "rows of a thread");
+    b->mine = cprint_fresh(p, "mine");
+    PUT(out, "const int @mine = threadIdx.x@lanes;\n", FILL("mine", b->mine),
+        FILL("lanes", lanes == 1           ? ""
+                      : b->plan.share == 1 ? " / LANES"
+                      : b->plan.lanes == 1 ? " / SHARE"
+                                           : " / (LANES * SHARE)"));
+    if (b->form->row->extent > b->plan.rows) {
+        b->first = cprint_fresh(p, "first_row");
+        PUT(out, "const int @first = blockIdx.x * ROWS;\n",
+            FILL("first", b->first));
+    }
+    if (b->plan.each == 1)
+        name_row(b, out);
+}
+
+/* What is done for each of a thread's rows. */
+static void put_each(Build *b, Tree *out, Tree *in)
+{
+    if (b->turn)
+        PUT(out,
+            "#pragma unroll\n"
+            "for (int @turn = 0; @turn < EACH; ++@turn) {\n"
+            "    @BODY\n"
+            "}\n",
+            FILL("turn", b->turn), FILL_TREE("BODY", in));
+    else
+        tree_add(out, in);
 }
 
 static void setup_columns(Build *b, Tree *out)
@@ -142,8 +171,8 @@ static void put_setup(Build *b)
         PUT(out, "const int @share = threadIdx.x % SHARE;\n",
             FILL("share", b->share));
     }
-    setup_row(b, out);
     setup_columns(b, out);
+    setup_row(b, out);
     name_vars(b, out, b->form->outer, b->form->n_outer, "blockIdx.z", 1);
     kernel_phase(b->graph, b->kernel, "setup: a block has ROWS rows", out);
 }
@@ -205,7 +234,15 @@ static void put_terms(Build *b, Tree *out, const char *chunk, const char *n)
     const char *point = cprint_fresh(p, "point");
     const char *more = cprint_fresh(p, "more"), *k = cprint_fresh(p, "k");
 
+    const char *from = b->turn ? text(b, "%s * (ROWS / EACH)", b->turn) : "0";
+    const char *active = b->active;
+    Tree *each = tree_list(a);
+
     count = schedule_pass(b->form->plain, &b->schedule, 0, step);
+    CScope rows = cprint_open(p);
+    if (b->turn)
+        name_row(b, each);
+    b->active = active;
     CScope scope = cprint_open(p);
     const int held = body->n_held;
     name_point(b, in, point);
@@ -214,25 +251,32 @@ static void put_terms(Build *b, Tree *out, const char *chunk, const char *n)
     body->lane_if = NULL;
     body->n_held = held;
     cprint_close(p, scope);
-    PUT(out,
-        "for (int @at = 0; @at < @n; @at += 32) {\n"
-        "    unsigned @left = dcc_listed<LANES, SHARE>(smem.list, @at, @n);\n"
-        "    int @point = 0;\n"
-        "    while (@left) {\n"
-        "        #pragma unroll\n"
-        "        for (int @k = 0; @k < @loads; ++@k) {\n"
-        "            const bool @more = @left != 0;\n"
-        "            if (@more)\n"
-        "                @point = @chunk +\n"
-        "                    dcc_first_listed(smem.list, @at, @left);\n"
-        "            @left &= @left - 1;\n"
-        "            @BODY\n"
-        "        }\n"
+    PUT(each,
+        "unsigned @left =\n"
+        "    dcc_listed<LANES, SHARE>(smem.list, @at, @n, @from);\n"
+        "int @point = 0;\n"
+        "while (@left) {\n"
+        "    #pragma unroll\n"
+        "    for (int @k = 0; @k < @loads; ++@k) {\n"
+        "        const bool @more = @left != 0;\n"
+        "        if (@more)\n"
+        "            @point = @chunk +\n"
+        "                dcc_first_listed(smem.list, @at, @left);\n"
+        "        @left &= @left - 1;\n"
+        "        @BODY\n"
         "    }\n"
         "}\n",
-        FILL("at", at), FILL("n", n), FILL("left", left), FILL("point", point),
-        FILL("k", k), FILL_INT("loads", LISTED_LOADS), FILL("more", more),
-        FILL("chunk", chunk), FILL_TREE("BODY", in));
+        FILL("left", left), FILL("at", at), FILL("n", n), FILL("from", from),
+        FILL("point", point), FILL("k", k), FILL_INT("loads", LISTED_LOADS),
+        FILL("more", more), FILL("chunk", chunk), FILL_TREE("BODY", in));
+    cprint_close(p, rows);
+    in = tree_list(a);
+    put_each(b, in, each);
+    PUT(out,
+        "for (int @at = 0; @at < @n; @at += 32) {\n"
+        "    @BODY\n"
+        "}\n",
+        FILL("at", at), FILL("n", n), FILL_TREE("BODY", in));
 }
 
 /* The value of all points in a lane's accumulator of step i. */
@@ -260,12 +304,41 @@ static void put_whole(Build *b, Tree *out, int i)
         FILL("lane", body->lane), FILL_TREE("BODY", in));
 }
 
+/* The accumulator of step i, of each of a thread's rows. */
+static void put_accumulator(Build *b, Tree *out, int i)
+{
+    Body *body = &b->body;
+    const Step *s = &b->form->plain->step[i];
+    const bool vector = b->plan.vec > 1;
+    Tree *in = tree_list(b->graph->arena);
+
+    if (!b->turn) {
+        body_accumulator(body, out, i, true);
+        return;
+    }
+    const char *name = body_step_name(body, i);
+    const char *start = cprint_identity(s->op, s->type);
+    const char *row = text(b, "%s[%s]", name, b->turn);
+    body->acc[i] = vector ? text(b, "%s[%s]", row, body->lane) : row;
+    body->print.local[i] = body->acc[i];
+    PUT(out,
+        s->op == R_SUM ? "@type @name[EACH]@lanes = {};\n"
+                       : "@type @name[EACH]@lanes;\n",
+        FILL("type", cprint_ctype(s->type)), FILL("name", name),
+        FILL("lanes", vector ? "[VEC]" : ""));
+    if (s->op == R_SUM)
+        return;
+    PUT(in, vector ? "dcc_fill(@row, @start);\n" : "@row = @start;\n",
+        FILL("row", row), FILL("start", start));
+    put_each(b, out, in);
+}
+
 static void put_points(Build *b)
 {
     Body *body = &b->body;
     Arena *a = b->graph->arena;
     const ListedForm *f = b->form;
-    Tree *out = tree_list(a), *in = tree_list(a);
+    Tree *out = tree_list(a), *in = tree_list(a), *whole = tree_list(a);
     const int64_t turn = (int64_t)b->plan.threads * b->plan.ahead;
 
     kernel_constant(b->graph, b->kernel, "POINTS", f->points, NULL);
@@ -279,7 +352,7 @@ static void put_points(Build *b)
         ((size_t)turn + (size_t)b->plan.threads / WARP) * sizeof(int);
     for (int i = 0; i < f->plain->n_step; i++)
         if (f->plain->step[i].over_cols && f->plain->step[i].op != R_NONE)
-            body_accumulator(body, out, i, true);
+            put_accumulator(b, out, i);
     CScope scope = cprint_open(&body->print);
     const char *chunk = cprint_fresh(&body->print, "chunk");
     const char *n = cprint_fresh(&body->print, "n_listed");
@@ -297,7 +370,9 @@ static void put_points(Build *b)
         tree_add(out, in);
     for (int i = 0; i < f->plain->n_step; i++)
         if (f->plain->step[i].over_cols && f->plain->step[i].op != R_NONE)
-            put_whole(b, out, i);
+            put_whole(b, whole, i);
+    if (whole->n_item)
+        put_each(b, out, whole);
     kernel_phase(b->graph, b->kernel,
                  "the points that are a row's, listed in their order", out);
 }
@@ -309,8 +384,12 @@ static void put_phase(Build *b, int q)
     Body *body = &b->body;
     int step[MAX_STEPS];
     const int n = schedule_phase(b->form->plain, &b->schedule, q, step);
-    Tree *out = tree_list(b->graph->arena);
+    Tree *out = tree_list(b->graph->arena), *each = out;
+    const char *active = b->active;
+    CScope scope = cprint_open(&body->print);
 
+    if (b->turn)
+        name_row(b, out);
     for (int i = 0; i < n && b->plan.vec > 1; i++) {
         const int s = step[i];
         if (b->schedule.last[s] <= b->schedule.at[s])
@@ -327,6 +406,13 @@ static void put_phase(Build *b, int q)
     body_sync(body, step, n, true);
     body_steps(body, out, step, n, true);
     body->store_if = body->store_sync = NULL;
+    if (b->turn) {
+        b->active = active;
+        cprint_close(&body->print, scope);
+        out = tree_list(b->graph->arena);
+        if (n)
+            put_each(b, out, each);
+    }
     if (out->n_item)
         kernel_phase(b->graph, b->kernel,
                      q < 0 ? "row values" : "results of the row", out);
@@ -366,6 +452,8 @@ void listed_build(const void *form, const Variant *v, Kernel *k)
     k->grid[2] = (int)f->tables;
     if (b.plan.vec > 1)
         kernel_constant(f->graph, k, "VEC", b.plan.vec, NULL);
+    if (b.plan.each > 1)
+        b.turn = cprint_fresh(&b.body.print, "e");
     put_setup(&b);
     kernel_wait_phase(f->graph, k);
     put_phase(&b, -1);

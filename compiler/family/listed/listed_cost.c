@@ -46,7 +46,7 @@ static double list_ops(const ListedForm *f, const ListedPlan *p,
     const double turns = (double)p->chunks + listed(f, p) / WARP;
 
     return (double)f->points * (d->access_ops + d->guard_ops + d->copy_ops) +
-           turns * p->threads * (d->guard_ops + of_warp * 2);
+           turns * p->threads * p->each * (d->guard_ops + of_warp * 2);
 }
 
 /* Waits for memory, one after the other: for a chunk's data, and for the points
@@ -54,12 +54,13 @@ static double list_ops(const ListedForm *f, const ListedPlan *p,
 static double waits(const ListedForm *f, const ListedPlan *p)
 {
     const double of_warp = (double)WARP / (p->lanes * p->share);
-    const double mine = (double)f->points / (double)f->row->extent / p->share;
+    const double mine =
+        (double)f->points / (double)f->row->extent / p->share * p->each;
     const double turns =
         ceil(listed(f, p) / (double)p->chunks / WARP) * (double)p->chunks;
 
     return (double)p->chunks +
-           fmax(mine / LISTED_LOADS, fmin(turns, mine * of_warp));
+           fmax(mine / LISTED_LOADS, fmin(turns * p->each, mine * of_warp));
 }
 
 void listed_cost(const void *form, const Variant *v, Cost *c)
@@ -85,7 +86,8 @@ void listed_cost(const void *form, const Variant *v, Cost *c)
         .scatter = (t.bytes * t.scatter + data) / (t.bytes + data),
         .blocks = blocks,
         .threads = p.threads,
-        .regs = (int)d->reduce_regs + p.ahead + LISTED_LOADS * p.vec,
+        .regs =
+            (int)d->reduce_regs + p.ahead + (LISTED_LOADS + p.each - 1) * p.vec,
         .smem_block = (double)p.threads * p.ahead * sizeof(int),
         .block_ops = t.flops / blocks,
         .block_bytes = (t.bytes + data) / blocks,
