@@ -1,6 +1,6 @@
 /* test_row_sums.c - sums over the rows of products: whether their kernels leave
- * pieces of them; and windows in reverse, whose rows are runs of pixels as
- * others' are. That they are right, numeric/row_sums.dcl shows. */
+ * pieces of them; and what walks pixels: windows in reverse, and sums over
+ * pixels that lie apart. That they are right, numeric/row_sums.dcl shows. */
 #include "models.h"
 
 #include "group/norm.h"
@@ -86,4 +86,14 @@ Test(row_sums, windows_in_reverse)
               " output y[n, p in 0..28, q in 0..28, c] : f16 = sum(r, s, k)"
               " (x[n, p - r + 1, q + s - 1, k] or 0) * w[r, s, k, c];"),
         1);
+}
+
+/* Rows of few pixels that are every other one's in memory: steps of a row each
+ * would be mostly empty. */
+Test(row_sums, sums_over_pixels_apart)
+{
+    cr_expect_eq(walks("input d : f16[32, 7, 7, 256]; input x : f16[32, 14, 14, 128];"
+                       " output w[k, c] : f32 = sum(n, p, q)"
+                       " d[n, p, q, k] * x[n, 2 * p, 2 * q, c];"),
+                 1);
 }

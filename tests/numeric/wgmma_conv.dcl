@@ -33,3 +33,7 @@ model wc_ends { input x : f16[96, 203]; input w : f16[96, 128]; @nofuse a[k, i] 
 // taps in reverse, as a gradient's are: of both dimensions, of one
 model wc_back { input x : f16[2, 9, 7, 64]; param w : f16[3, 3, 64, 40]; output y[n, p in 0..9, q in 0..7, c] : f16 = sum(r, s, k) (x[n, p - r + 1, q - s + 1, k] or 0) * w[r, s, k, c]; }
 model wc_back_mixed { input x : f16[3, 11, 12, 64]; param w : f16[5, 3, 64, 72]; output y[n, p in 0..11, q in 0..12, c] : f16 = sum(r, s, k) (x[n, p - r + 2, q + s - 1, k] or 0) * w[r, s, k, c]; }
+
+// sums over pixels that lie apart: a weight's gradient of a stride
+model wc_apart { input d : f16[4, 7, 7, 136]; input x : f16[4, 14, 14, 64]; output w[k, c] : f32 = sum(n, p, q) d[n, p, q, k] * x[n, 2 * p, 2 * q, c]; }
+model wc_apart_mixed { input d : f16[3, 9, 7, 72]; input x : f16[3, 27, 14, 128]; output w[k, c] : f32 = sum(n, p, q) d[n, p, q, k] * x[n, 3 * p, 2 * q, c]; }

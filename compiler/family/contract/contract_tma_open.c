@@ -99,6 +99,13 @@ static void begin(Tma *t, const Contract *x)
         tma_axis(x->g, &t->batch.axis[t->batch.n++], &c->batch[i], 1);
 }
 
+/* Whether steps along k have twice as many terms as there are: rows of few
+ * pixels that are no one number in memory, as every other one's are. */
+static bool is_padded(const Tma *t)
+{
+    return tma_k_tiles(t) * t->bk >= 2 * t->x->c.K;
+}
+
 const char *tma_open(Tma *t, const Contract *x)
 {
     const Contraction *c = &x->c;
@@ -109,8 +116,14 @@ const char *tma_open(Tma *t, const Contract *x)
     if (!idx_affine(c->a.offset) || !idx_affine(c->b.offset))
         return "an index that is not affine";
     begin(t, x);
-    if (!(why = open_boxes(t)))
+    why = open_boxes(t);
+    if (!why && !is_padded(t))
         return NULL;
+    const Tma boxes = *t;
     begin(t, x);
-    return tma_slide(t) ? why : NULL;
+    if (!tma_slide(t))
+        return NULL;
+    if (!why) /* its axes are where they were */
+        *t = boxes;
+    return why;
 }
