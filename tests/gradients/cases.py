@@ -348,6 +348,28 @@ PROGRAMS = [
      "u = linear(tanh(linear(f32(x), f32(w), f32(b))), f32(v));  s = sum(sum(u, axis = 1), axis = 0);\n"
      "  g = grad(s, x);  t = sum(sum(g, axis = 1), axis = 0);  h = grad(t, x);\n"
      "  y[] = mean(i) (h[i, 0] + u[i, 0]) * (h[i, 0] + u[i, 0]);", "third(x, w, b, v)"),
+    ("lstm_steps", "x:6,3,10 w:32,10 u:32,8 b:32",
+     "h : E[3, 8] = 0;  c : f32[3, 8] = 0;\n"
+     "  for t in 0..6 { q[i, j] : f32 = sum(k) x[t, i, k] * w[j, k] + (sum(k) h[i, k] * u[j, k]) + b[j];\n"
+     "    c[i, j in 0..8] : f32 = sigmoid(q[i, 8 + j]) * c[i, j] + sigmoid(q[i, j]) * tanh(q[i, 16 + j]);\n"
+     "    h[i, j in 0..8] : E = sigmoid(q[i, 24 + j]) * tanh(c[i, j]);  y[i, t, j] = h[i, j]; }", "lstm_steps(x, w, u, b)"),
+    ("bidirectional", "x:2,6,12 w:9,12 u:9,9 v:9,12 z:9,9",
+     "a : E[2, 9] = 0;  c : E[2, 9] = 0;  y : E[2, 6, 18] = 0;\n"
+     "  for t in 0..6 { p[i, d] = x[i, t, d];  a = tanh(linear(p, w) + linear(a, u));  y[i, t, j in 0..9] = a[i, j];\n"
+     "    q[i, d] = x[i, 5 - t, d];  c = tanh(linear(q, v) + linear(c, z));  y[i, 5 - t, j + 9] = c[i, j]; }",
+     "bidirectional(x, w, u, v, z)"),
+    ("conv_transpose_wide", "x:2,16,5,6 w:16,8,4,4", "y = conv_transpose2d(x, w, stride = 2, pad = 1);",
+     "F.conv_transpose2d(x, w, None, 2, 1)"),
+    ("triplet_hard", "x:9,12 w:6,12 t:9:i3",
+     "e = f32(linear(x, w));  n[i] = rsqrt(sum(d) e[i, d] * e[i, d]);  z[i, d] = e[i, d] * n[i];\n"
+     "  s[i, j] = 2 - 2 * (sum(d) z[i, d] * z[j, d]);  a[i] = max(j) (t[i] == t[j] ? s[i, j] : -9.0);\n"
+     "  c[i] = min(j) (t[i] != t[j] ? s[i, j] : 9.0);  y[i] = max(a[i] - c[i] + 0.2, 0.0);", "triplet_hard(x, w, t)"),
+    ("surrogate", "x:7,10 w:4,10 v:10 old:7 t:7:i4 r:7",
+     "l = log_softmax(linear(f32(x), f32(w)));  q[i] : f32 = sum(k) x[i, k] * v[k];  a[i] : f32 = r[i] - q[i];  s = stop(a);\n"
+     "  m[] = mean(i) s[i];  d[] = sqrt((mean(i) (s[i] - m) * (s[i] - m)) + 1e-8);  g[i] = (s[i] - m) / d;\n"
+     "  k[i] = exp(l[i, t[i]] - old[i]);  c = clip(k, low = 0.8, high = 1.2);\n"
+     "  y[i] = 0.5 * a[i] * a[i] - min(k[i] * g[i], c[i] * g[i]) + 0.01 * (sum(j) exp(l[i, j]) * l[i, j]);",
+     "surrogate(x, w, v, old, t, r)"),
     ("second", "x:4,6 w:3,6 t:4,3",
      "a = mse(tanh(linear(f32(x), f32(w))), 0.5 * f32(t));\n"
      "  g = grad(a, x);  y = square_sum(g) * 10;", "second(x, w, t)"),
@@ -420,4 +442,4 @@ NETWORKS = [
 ]
 
 BENDS = {"ctc", "graph_attention", "picked", "select", "max_pool", "max_pool_even", "window_max", "row_min",
-         "giou", "top2", "straight_through"}
+         "giou", "top2", "straight_through", "triplet_hard", "surrogate"}
