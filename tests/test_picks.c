@@ -138,6 +138,9 @@ Test(picks, ragged_products)
                 " cluster=2 split=1 across", NULL);
     expect_pick(product(f.arena, 394, 6144, 960), "contract_wgmma_turned",
                 "consumers=2", NULL);
+    expect_pick("input x : f16[64, 256, 784]; output y[b, i, j] : f16 ="
+                " (sum(p) x[b, i, p] * x[b, j, p]) / 784.0;",
+                "contract_wgmma", "bm=256 bn=128", NULL);
     arena_free(f.arena);
 }
 

@@ -568,6 +568,8 @@ static void work(const Wgmma *w, Work *out)
     a /= w->beside;
     if (w->beside > 1)
         asked /= w->below;
+    if (w->beside > 1 && w->n_tiles == 1) /* a lone cluster asks for its rows */
+        shared = 1;
     out->l2_bytes = tiles * (a * lines(&w->f->tma.a) * shared + asked) +
                     passes + x->out_l2 + parts +
                     (w->parts > 1 ? 2 * tiles * sums / t->split * sizeof(float)
