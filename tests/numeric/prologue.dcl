@@ -11,3 +11,5 @@ model pre_norm {
   h[n, i, k] : f16 = (x[n, i, k] - mean[n, i]) * rsqrt(abs(var[n, i]) + 1) * g[k] + b[k];
   output y[n, i, e, j] = sum(k) h[n, i, k] * w[e, j, k];
 }
+// a factor's row in s beside a tensor called so
+model pr_names { input a_s : f32[40, 2, 6, 6]; input m : f32[40, 2, 6]; input v : f16[40, 6, 2, 64]; output y[n, h, s, d] : f16 = sum(k) f16(exp(a_s[n, h, s, k] - m[n, h, s])) * v[n, k, h, d]; }

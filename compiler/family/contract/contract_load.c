@@ -138,9 +138,13 @@ static const char *kept(ContractBuild *x, const Load *l, const Var *v)
 
     for (int i = 0; i < l->n_need && l->need[i] != v; i++)
         same += !strcmp(l->need[i]->name, v->name);
-    return same == 1 ? arena_printf(x->g->arena, "%s_%s", l->id, name)
-                     : arena_printf(x->g->arena, "%s_%s_%d", l->id, name,
-                                    same);
+    if (same > 1)
+        return arena_printf(x->g->arena, "%s_%s_%d", l->id, name, same);
+    name = arena_printf(x->g->arena, "%s_%s", l->id, name);
+    for (int i = 0; i < x->cp.n_arg; i++)
+        if (!strcmp(x->cp.arg[i].name, name)) /* the user's tensor a_s */
+            return arena_printf(x->g->arena, "%s_at", name);
+    return name;
 }
 
 /* Rows beyond the end are not read: if all of them read the last one instead,
