@@ -43,7 +43,7 @@ typedef struct ListedPlan {
     const Var *along;       /* vectorised, if vec > 1 */
 } ListedPlan;
 
-enum { LISTED_LOADS = 4 }; /* points of a row whose loads are under way */
+enum { LISTED_LOADS = 8 }; /* points of a row whose loads are under way */
 ListedPlan listed_plan(const ListedForm *f, const Variant *v);
 double listed_blocks(const ListedForm *f, const ListedPlan *p);
 void listed_traffic(const ListedForm *f, const ListedPlan *p, Traffic *t);

@@ -50,7 +50,8 @@ static double list_ops(const ListedForm *f, const ListedPlan *p,
 }
 
 /* Waits for memory, one after the other: for a chunk's data, and for the points
- * of a row, of which a thread has some under way at a time. */
+ * of a row, of which a thread has some under way at a time. Each is behind what
+ * says which points, a list that others make. */
 static double waits(const ListedForm *f, const ListedPlan *p)
 {
     const double of_warp = (double)WARP / (p->lanes * p->share);
@@ -59,8 +60,8 @@ static double waits(const ListedForm *f, const ListedPlan *p)
     const double turns =
         ceil(listed(f, p) / (double)p->chunks / WARP) * (double)p->chunks;
 
-    return (double)p->chunks +
-           fmax(mine / LISTED_LOADS, fmin(turns * p->each, mine * of_warp));
+    return 2 * (double)p->chunks +
+           2 * fmax(mine / LISTED_LOADS, fmin(turns * p->each, mine * of_warp));
 }
 
 void listed_cost(const void *form, const Variant *v, Cost *c)
@@ -78,7 +79,7 @@ void listed_cost(const void *form, const Variant *v, Cost *c)
     Work w = {
         .pipe = PIPE_FMA,
         .flops = t.flops,
-        .padded_flops = t.flops * idle + t.overhead * idle + 2 * list,
+        .padded_flops = t.flops * idle + t.overhead * idle + 2 * 2 * list,
         .efficiency = d->issue_reached,
         .special = t.special * idle,
         .hbm_bytes = f->bytes,
@@ -91,7 +92,8 @@ void listed_cost(const void *form, const Variant *v, Cost *c)
         .smem_block = (double)p.threads * p.ahead * sizeof(int),
         .block_ops = t.flops / blocks,
         .block_bytes = (t.bytes + data) / blocks,
-        .fill_us = model_us(d, (double)p.chunks * 2 * d->sync_clk),
+        .fill_us = model_us(d, (double)p.chunks *
+                                   (2 * d->sync_clk + d->memory_clk)),
         .serial_steps = waits(f, &p),
     };
     model_cost(d, &w, c);
