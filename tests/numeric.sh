@@ -312,7 +312,7 @@ schedule=cooperative" $(files pairs range_products) ;;
         turn) flavour $f "${random}turn=any" $(files map layouts turn) ;;
         vec=*) flavour $f "${random}turn=$f" $(files turn) ;;
         reduce) flavour $f "${random}reduce=any" \
-            $(files contract reduce ahead layouts) ;;
+            $(files contract reduce ahead layouts ranges) ;;
         held=*) flavour $f "${random}reduce=$f" $(files held) ;;
         prefix) flavour $f "${random}prefix=any" $(files prefix) ;;
         listed) flavour $f "${random}listed=any" $(files listed scatter) ;;

@@ -218,3 +218,20 @@ Test(picks, short_sequences)
                 " output y = attention(q, k, v);",
                 "chain_few", "", NULL);
 }
+
+/* Rows of a sparse matrix have their own columns alone. */
+Test(picks, ranges_of_data)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p = compiled(
+        &f, "model m { input v : f16[65536]; input c : i32[65536] in 0..4096;"
+            " input o : i32[4097] in 0..65537; input x : f16[4096, 64];"
+            " output y[b in 0..4096, d] : f16 = sum(m in o[b]..o[b + 1])"
+            " v[m] * x[c[m], d]; }", &r, &o);
+
+    cr_assert(p, "%s", diag_text(f.diag));
+    cr_expect_lt(p->run[p->n_run - 1].kernel->predicted_us, 20);
+    arena_free(f.arena);
+}

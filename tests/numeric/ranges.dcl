@@ -15,3 +15,8 @@ model tr_loop { input a : f32[5, 5]; input b : f32[5, 3]; x : f32[5, 3] = 0;
   for i in 0..5 { y[i, c] = x[i, c] + sum(k in i + 1..5) a[i, k] * x[k, c]; }
   for i in 0..3 { m[i, c] = max(0.5, max(k in 0..i - 1) x[k, c]); }
   output x; output y; output m; }
+// data say which columns a row has: no others are gone through
+model rg_bag { input t : f16[500, 24]; input ids : i32[300] in 0..500; input o : i32[41] in 0..301; output y[b in 0..40, d] : f16 = sum(m in o[b]..o[b + 1]) t[ids[m], d]; }
+model rg_csr { input v : f32[300]; input c : i32[300] in 0..50; input o : i32[41] in 0..301; input x : f32[50, 20]; output y[b in 0..40, d] : f32 = sum(m in o[b]..o[b + 1]) v[m] * x[c[m], d]; }
+model rg_len { input n : i32[30] in 0..70; input x : f16[30, 64, 40]; output y[b, d] : f16 = max(s in 0..min(n[b], 64)) x[b, s, d]; output z[b] : f32 = sum(s in 0..min(n[b], 64)) x[b, s, 3]; }
+model rg_row { input n : i32[30] in 0..600; input x : f16[30, 600]; output z[b] : f16 = sum(s in n[b]..600) x[b, s]; output q[b] : f16 = min(s in 0..n[b]) x[b, s] * 2; }

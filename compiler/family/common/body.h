@@ -19,6 +19,8 @@ typedef struct Schedule {
 /* gr with every stored reduction followed by a row step that stores it; gr
  * itself if there is none. */
 const Group *nest_plain(Graph *g, const Group *gr);
+/* Whether a term that is e changes nothing of reduction s. */
+bool nest_leaves(const Step *s, const Expr *e);
 /* gr with rows, or columns, that lie one behind the other as one variable where
  * vectors along it are wider, or one alone is shorter than `least`; gr itself
  * if there are none. merged.c */

@@ -282,3 +282,23 @@ void decompose(Body *b, Tree *out, const Var **v, int n, const char *point,
                 FILL("id", id), FILL("value", value));
     }
 }
+
+bool nest_leaves(const Step *s, const Expr *e)
+{
+    const bool f = type_is_float(s->type);
+
+    if (e->kind != E_CONST)
+        return false;
+    switch (s->op) {
+    case R_SUM:
+        return e->num == 0;
+    case R_PROD:
+        return e->num == 1;
+    case R_MAX:
+        return e->num == (f ? -INFINITY : INT32_MIN);
+    case R_MIN:
+        return e->num == (f ? INFINITY : INT32_MAX);
+    default:
+        return false;
+    }
+}

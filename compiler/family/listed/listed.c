@@ -3,7 +3,6 @@
 #include "family/listed/listed.h"
 
 #include <limits.h>
-#include <math.h>
 #include <string.h>
 
 /* ---- the form ----------------------------------------------------------- */
@@ -73,24 +72,6 @@ static bool is_sum(const Step *s)
     return s->op != R_NONE && s->over_cols;
 }
 
-static bool changes_nothing(const Expr *e, const Step *s)
-{
-    const bool f = type_is_float(s->type);
-
-    if (e->kind != E_CONST)
-        return false;
-    switch (s->op) {
-    case R_SUM:
-        return e->num == 0;
-    case R_PROD:
-        return e->num == 1;
-    case R_MAX:
-        return e->num == (f ? -INFINITY : INT32_MIN);
-    default:
-        return e->num == (f ? INFINITY : INT32_MAX);
-    }
-}
-
 /* Whether no term is beyond what the other points' is, so that it does not
  * matter if there are such. */
 static bool beyond_all(const Expr *term, const Expr *rest, Reduce op)
@@ -116,7 +97,7 @@ static const Expr *listed_term(ListedForm *f, const Step *s, int i,
 
     if (!found || s->op == R_ARGMAX)
         return NULL;
-    if (!changes_nothing(other, s)) {
+    if (!nest_leaves(s, other)) {
         if (!beyond_all(value, other, s->op))
             return NULL;
         f->rest[i] = other;

@@ -137,6 +137,7 @@ static const void *reduce_open(Graph *g, const Group *gr, const Options *o,
             expr_visit(f->plain->step[i].value, count_divisions,
                        &f->quotients);
     f->bytes = model_group_bytes(g, gr, o->device, &f->in, NULL);
+    reduce_find_range(f);
     return f;
 }
 
@@ -309,6 +310,7 @@ void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v)
     r->chunks = (int)(turns < INT32_MAX / 16 ? turns : INT32_MAX / 16);
     const bool whole = r->mode != MODE_SPLIT && r->parts == 1;
     r->held = v->knob[KNOB_HELD];
+    r->part = 1;
     if (r->held) {
         memset(r->plan.kept, 0, sizeof r->plan.kept);
         r->kept = f->keep[0].reads;
@@ -320,6 +322,7 @@ void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v)
     if (r->arrays == 0 && r->chunks == 1 && whole)
         r->keep = true;
     r->flat = r->keep && r->chunks == 1;
+    reduce_plan_range(r, f);
     if (!r->keep) {
         memset(r->plan.kept, 0, sizeof r->plan.kept);
         r->kept.n = r->arrays = 0;

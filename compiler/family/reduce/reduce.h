@@ -47,6 +47,9 @@ typedef struct ReduceForm {
     double quotients;       /* divisions by a value of the row, an element */
     double bytes, in;       /* model_group_bytes of group */
     const Expr *read;       /* main_read, or NULL */
+    const Idx *from, *to;   /* data say which columns the sums of a row have:
+                               the first, and the first behind them; or NULL */
+    double part;            /* about which part of all columns they are */
 } ReduceForm;
 
 typedef struct RowReduce {
@@ -73,6 +76,9 @@ typedef struct RowReduce {
     Reads kept;                /* the reads that do */
     int arrays;                /* register arrays: kept reads and values */
     const char *chunk, *thread, *ty; /* identifiers */
+    const Idx *from, *to;      /* ReduceForm's, where they are gone by */
+    const char *first, *last;  /* then: what they are called, in columns */
+    double part;               /* and of all columns; else 1 */
 } RowReduce;
 
 /* Everything but body and kernel, from a variant. */
@@ -81,6 +87,13 @@ void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v);
 int reduce_resident(const RowReduce *r);
 /* The fastest variable that is a loop at all, or NULL. */
 const Var *reduce_fastest(const Var **v, int n);
+/* reduce_range.c: finds them; whether vectors of v's variant go by them; and
+ * what a thread needs to. */
+void reduce_find_range(ReduceForm *f);
+void reduce_plan_range(RowReduce *r, const ReduceForm *f);
+void reduce_put_range(RowReduce *r, Tree *out);
+/* Weights worth asking for before the wait for the grid. */
+bool reduce_is_early(const RowReduce *r, const Expr *e);
 /* reduce_cost.c */
 double reduce_least(const void *form);
 void reduce_cost(const void *form, const Variant *v, Cost *c);

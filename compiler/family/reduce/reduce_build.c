@@ -188,6 +188,10 @@ static void put_plain_loop(RowReduce *r, Tree *out, Tree *in, const char *col)
         start = text(r, "first + %s", start);
         end = "last";
     }
+    if (r->first) {
+        start = text(r, "%s + %s", r->first, start);
+        end = r->last;
+    }
     PUT(out,
         "#pragma unroll 4\n"
         "for (@type @col = @start; @col < @end; @col += @step) {\n"
@@ -587,22 +591,6 @@ static void take_held(RowReduce *r, Tree *in, const int *step, int n,
     }
 }
 
-/* Weights worth asking for before the wait for the grid: the first pass reads
- * them along the columns. */
-static bool is_early(const RowReduce *r, const Expr *e)
-{
-    enum { LEAST = 64 << 10 }; /* bytes: fewer come as fast when needed */
-    bool along = false, data = read_by_local(e);
-
-    for (int i = 0; i < r->group->n_cols; i++)
-        along |= read_uses(e, r->cols[i]);
-    for (int i = 0; i < e->tensor->rank; i++)
-        data |= idx_has_data(e->at[i]);
-    return along && !data && tensor_is_constant(e->tensor) &&
-           guard_truth(e->in) == ALWAYS &&
-           tensor_elems(e->tensor) * type_bytes(e->tensor->type) >= LEAST;
-}
-
 static void put_early_reads(RowReduce *r)
 {
     CPrint *p = &r->body.print;
@@ -618,7 +606,7 @@ static void put_early_reads(RowReduce *r)
     const char *col = name_cols(r, head);
     for (int i = 0; i < reads.n; i++) {
         const Expr *e = reads.read[i];
-        if (!is_early(r, e))
+        if (!reduce_is_early(r, e))
             continue;
         PUT(in, "dcc_prefetch_l2(&@tensor[@at]);\n",
             FILL("tensor", cprint_tensor(p, e->tensor)),
@@ -657,6 +645,7 @@ static void put_pass(RowReduce *r, int q)
         body_divisors(b, out, step, n);
     if (r->mode != MODE_COLUMNS)
         b->store_if = NULL; /* every thread has columns of its own */
+    reduce_put_range(r, out);
     CScope scope = cprint_open(&b->print);
     int held = b->n_held;
     const char *col = name_cols(r, in);

@@ -99,6 +99,11 @@ void reduce_traffic(const RowReduce *r, const ReduceForm *f, Traffic *t)
         t->scatter = one.scatter;
     }
     cheap_divisions(r, f->quotients, t);
+    t->flops *= r->part;
+    t->special *= r->part;
+    t->overhead *= r->part;
+    t->bytes *= r->part;
+    t->l1_clk *= r->part;
     t->overhead += 2 * block_count(r) *
                    (r->threads * thread_overhead(r, f->options->device) +
                     f->options->device->round_ops * WARP);
@@ -165,7 +170,7 @@ double reduce_least(const void *form)
                            .n_cols = group_cols(f->plain)};
 
     cheap_divisions(&all, f->quotients, &t);
-    return model_least(f->options->device, PIPE_FMA, t.flops);
+    return model_least(f->options->device, PIPE_FMA, t.flops * f->part);
 }
 
 void reduce_cost(const void *form, const Variant *v, Cost *c)
@@ -185,7 +190,8 @@ void reduce_cost(const void *form, const Variant *v, Cost *c)
     }
     double idle =
         (double)r.chunks * r.per_row * (r.mode == MODE_COLUMNS ? 1 : r.vec) /
-        ((double)r.n_cols / (r.mode == MODE_SPLIT ? r.share : r.parts));
+        ((double)r.n_cols * r.part /
+         (r.mode == MODE_SPLIT ? r.share : r.parts));
     double smem = t.l1_clk * again * d->smem_bytes_clk;
     if (r.mode == MODE_COLUMNS && r.per_row > 1)
         smem += VECTOR_BYTES * blocks * r.threads * r.vec * r.plan.passes;
