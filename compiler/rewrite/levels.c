@@ -545,7 +545,7 @@ static void split(Levels *l, int at)
         web_link(l->web, l->squares);
 }
 
-void split_long_reductions(Graph *g)
+void split_long_reductions(Graph *g, bool products)
 {
     Web web = web_open(g);
     const int *inner = layout_inner(g), n = g->n_tensor;
@@ -558,7 +558,7 @@ void split_long_reductions(Graph *g)
             web_between(&web, l.sum))
             continue;
         int before = g->n_stmt;
-        bool rows = apart && choose_rows(&l);
+        bool rows = products && apart && choose_rows(&l);
         if (!rows && !choose_pieces(&l))
             continue;
         find_squares(&l);

@@ -15,7 +15,8 @@
 
 #include "graph/graph.h"
 
-void split_long_reductions(Graph *g);
+/* `products`: the GPU's products may leave pieces of their rows. */
+void split_long_reductions(Graph *g, bool products);
 
 /* Is s about what one product leaves, for another over the same columns? */
 bool levels_between(Graph *g, const Stmt *s);

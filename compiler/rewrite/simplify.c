@@ -488,7 +488,7 @@ void tidy(Graph *g, const Prices *p)
     split_phases(g);
     separate_windows(g);
     reduce_products(g);
-    split_long_reductions(g);
+    split_long_reductions(g, p && p->boxes);
     simplify_dead(g);
 }
 
