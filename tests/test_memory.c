@@ -185,6 +185,30 @@ static void check_versions(const CudaProgram *p, const char *path)
         }
 }
 
+static bool is_older(const Tensor *t, const Tensor *than)
+{
+    while (than && (than = than->prev) && than != t)
+        ;
+    return than != NULL;
+}
+
+/* What a kernel promises of arguments that lie apart is so for all launches:
+ * where one of them has another's memory, that is so in each. */
+static void check_kernels(const CudaProgram *p, const char *path)
+{
+    for (int i = 0; i < p->n_run; i++) {
+        const Group *gr = p->run[i].group, *first = gr->kernel->group;
+        for (int k = 0; k < gr->n_arg; k++)
+            for (int n = 0; n < gr->n_arg; n++)
+                cr_expect_eq(!group_stores(gr, gr->arg[n]) ||
+                                 !is_older(gr->arg[k], gr->arg[n]),
+                             !group_stores(first, first->arg[n]) ||
+                                 !is_older(first->arg[k], first->arg[n]),
+                             "%s: '%s' of %s", path, gr->arg[k]->name,
+                             gr->kernel->name);
+    }
+}
+
 /* Element number n of t, in elements of its host. */
 static int64_t place_of(const Tensor *t, int64_t n)
 {
@@ -231,6 +255,7 @@ static void check(const CudaProgram *p, const char *path)
     check_fixed(p, path, PLACE_STATE, p->state_bytes - p->counter_bytes);
     check_arguments(p, path);
     check_versions(p, path);
+    check_kernels(p, path);
     cr_expect_eq(p->workspace_offset % ALIGN, 0);
     cr_expect_eq(p->counter_offset % ALIGN, 0);
 }

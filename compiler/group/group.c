@@ -450,6 +450,21 @@ static void canon_slice(Buf *b, const Canon *c, int i, int64_t first, int bytes)
         buf_printf(b, "@%lld", (long long)(first - *base));
 }
 
+/* Which result has t's memory, if t is an earlier version: no promise that they
+ * lie apart can be a kernel's where it is one's. */
+static void canon_version(Buf *b, const Group *gr, const Tensor *t)
+{
+    if (t->prev)
+        buf_puts(b, "in place");
+    for (int i = 0; i < gr->n_step; i++) {
+        const Tensor *stored = gr->step[i].tensor, *old = stored;
+        while (old && (old = old->prev) && old != t)
+            ;
+        if (old)
+            put_numbered(b, '<', arg_number(gr, stored));
+    }
+}
+
 /* Dimensions from the largest stride to the smallest: a view may have another
  * order of its own. */
 static void canon_access(Buf *b, const Canon *c, const Tensor *t,
@@ -472,8 +487,7 @@ static void canon_access(Buf *b, const Canon *c, const Tensor *t,
     canon_slice(b, c, arg, first, type_bytes(t->type));
     buf_putc(b, ':');
     buf_puts(b, type_name(t->type));
-    if (t->prev)
-        buf_puts(b, "in place");
+    canon_version(b, c->group, t);
     buf_puts(b, t->cut ? "cut(" : "(");
     for (int i = 0; i < n; i++) {
         if (i)

@@ -70,3 +70,7 @@ model sn_part_over_whole { input x : f32[16]; input z : f32[16]; state s : f32[1
   s[i in 3..8] = tanh(s[i] + z[i]); output y = s; }
 model sn_part_over_rows { input x : f16[4, 24]; state s : f16[4, 24] = 0.5; s = softmax(x);
   s[i, j in 3..8] = s[i, j] * x[i, j]; output y = s; }
+// kernels that are equal but for which of their arguments has another's memory
+model sn_other_memory { input x : f32[512]; state a : f32[512] = 1; state b : f32[512] = 2; @nofuse t[i] = exp(x[i]);
+  output p[i] = t[i] + 1; b[i] = b[i] * 2; @nofuse r[i in 0..512] = p[511 - i] * b[511 - i];
+  output q[i] = a[i] + 1; a[i] = r[i] * 2; output z[i in 0..512] = a[511 - i]; }
