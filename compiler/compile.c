@@ -211,7 +211,8 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     Selection *s = r->selection = arena_new_of(a, Selection);
     Options *chosen = model_options(a, o);
     CudaProgram *p = arena_new_of(a, CudaProgram);
-    const Prices prices = prices_of(chosen->device);
+    Prices prices = prices_of(chosen->device);
+    prices.apart = o->steps_apart;
     Graph *g = lower_model(a, d, tree, model, o->define, o->n_define);
 
     if (!g)
@@ -612,12 +613,12 @@ static void cannot(Diag *d, const CudaProgram *p, const Keep *k, int64_t limit)
                   "instead of being kept");
 }
 
-/* Keeps less until --memory holds: what else there is beside what is kept
- * follows from the kernels, and is known when they are there. */
-static CudaProgram *compile_within(Arena *a, Diag *d,
-                                   const struct Program *tree,
-                                   const char *model, const CompileOptions *o,
-                                   Report *r)
+/* Keeps less until --memory holds, as far as it goes: what else there is beside
+ * what is kept follows from the kernels, and is known when they are there.
+ * *limit: INT64_MAX: there is none. */
+static CudaProgram *compile_kept(Arena *a, Diag *d, const struct Program *tree,
+                                 const char *model, const CompileOptions *o,
+                                 int64_t *limit, Report *r)
 {
     enum { TRIES = 5 };
     size_t dumped = r->dump.len, planned = r->plan.len;
@@ -627,12 +628,14 @@ static CudaProgram *compile_within(Arena *a, Diag *d,
 
     if (!p || !o->memory)
         return p;
-    const int64_t limit = limit_of(p, o), whole = (int64_t)p->arena_bytes;
+    if (*limit == INT64_MAX)
+        *limit = limit_of(p, o);
+    const int64_t whole = (int64_t)p->arena_bytes;
     const double us = predicted_us(p);
     const Seens seen = keep_seen(p);
     int64_t most = INT64_MAX, now = keep_held(&seen);
-    for (int i = 0; i < TRIES && all_bytes(p) > limit && most > 0; i++) {
-        most = (most < now ? most : now) - (all_bytes(p) - limit);
+    for (int i = 0; i < TRIES && all_bytes(p) > *limit && most > 0; i++) {
+        most = (most < now ? most : now) - (all_bytes(p) - *limit);
         most = most > 0 ? most : 0; /* as little as can be */
         r->dump.len = dumped;
         r->plan.len = planned;
@@ -643,7 +646,27 @@ static CudaProgram *compile_within(Arena *a, Diag *d,
     }
     r->selection->keep.whole = whole;
     r->selection->keep.whole_us = us;
-    if (all_bytes(p) <= limit)
+    return p;
+}
+
+/* The same; where it does not go far enough, with a loop's steps apart. */
+static CudaProgram *compile_within(Arena *a, Diag *d,
+                                   const struct Program *tree,
+                                   const char *model, const CompileOptions *o,
+                                   Report *r)
+{
+    size_t dumped = r->dump.len, planned = r->plan.len;
+    int64_t limit = INT64_MAX;
+    CudaProgram *p = compile_kept(a, d, tree, model, o, &limit, r);
+
+    if (p && all_bytes(p) > limit && p->graph->joined) {
+        CompileOptions apart = *o;
+        apart.steps_apart = true;
+        r->dump.len = dumped;
+        r->plan.len = planned;
+        p = compile_kept(a, d, tree, model, &apart, &limit, r);
+    }
+    if (!p || all_bytes(p) <= limit)
         return p;
     cannot(d, p, &r->selection->keep, limit);
     return NULL;

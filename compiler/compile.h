@@ -29,6 +29,7 @@ typedef struct CompileOptions {
     bool ask_dependent;       /* --dependent-launch=on was given */
     double memory;            /* bytes that a handle may take, 0: any number; */
     bool memory_share;        /* or percent of its intermediates without it */
+    bool steps_apart;         /* compile.c's own: for less of it */
 } CompileOptions;
 
 /* One of a set of sizes. */

@@ -451,7 +451,7 @@ model rows {
   dim N = 8192;
   input x : f16[N, 128];  input w : f16[64, 9, 128];  input y : f16[N, 64];
   input q : f16[N, 256];  input g : i32[N, 9] in 0..N;
-  s[i, c, r] = sum(k) y[i, k] * w[k, r, c];
+  s[i, c, r] : f32 = sum(k) y[i, k] * w[k, r, c];
   a[i, r] : f32 = sum(c) s[i, c, r] * x[g[i, r], c];
   b[i, r] : f32 = sum(c) s[i, c, r] * x[i, c];
   e[i, r] : f16 = a[i, r] * b[i, r];
@@ -459,7 +459,7 @@ model rows {
 }
 END
 "$dcc" rows.dcl --explain >explain 2>&1 || echo "status $?" >>explain
-says "over 's_sum': the first product leaves more than its points"
+says "over 's': the first product leaves more than its points"
 
 # ---- the examples: launches of a run, kernels' text shared by equal layers
 

@@ -213,6 +213,7 @@ typedef struct Graph {
     const char *word;   /* one of a set: "B8" in its kernels' names; or NULL */
     const Var *run;     /* one of a set that also serves sizes below it: how
                            many a run has, 1 to `most`; or NULL */
+    bool joined;        /* steps of a loop are one product (steps.h) */
     int64_t most;
     Tensor **tensor; int n_tensor, cap_tensor;
     Stmt **stmt; int n_stmt, cap_stmt;

@@ -25,6 +25,7 @@ typedef struct Prices {
     double memory_bytes, cache_bytes, cached;
     double launch_us;
     bool boxes; /* products take tiles that TMA copies */
+    bool apart; /* a loop's steps are not joined: that keeps less (steps.h) */
 } Prices;
 
 /* NULL: sums stay as they are. */

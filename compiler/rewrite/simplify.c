@@ -462,7 +462,8 @@ void tidy(Graph *g, const Prices *p)
     simplify_exprs(g);
     simplify_views(g);
     simplify_dead(g);
-    if (join_steps(g)) {
+    g->joined = !(p && p->apart) && join_steps(g);
+    if (g->joined) {
         simplify_views(g);
         gather_slices(g);
         simplify_views(g);
