@@ -12,6 +12,18 @@ int64_t vars_extent(const Var *const *v, int n)
     return e;
 }
 
+void vars_sort(const Var **v, int n, const Idx *offset)
+{
+    for (int i = 1; i < n; i++)
+        for (int k = i;
+             k > 0 && idx_coef(offset, v[k]) > idx_coef(offset, v[k - 1]);
+             k--) {
+            const Var *w = v[k];
+            v[k] = v[k - 1];
+            v[k - 1] = w;
+        }
+}
+
 /* Whether v is a window's: added to what is summed, in one index. */
 static bool is_tap(const Contraction *c, const Operand *o, const Var *v)
 {

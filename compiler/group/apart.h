@@ -15,5 +15,7 @@ void apart_phases(Contraction *c, const Operand *o, const Var **v, int *n);
 
 /* The product of their extents, or of as many as exceed INT_MAX. */
 int64_t vars_extent(const Var *const *v, int n);
+/* By their steps through memory, the longest first. */
+void vars_sort(const Var **v, int n, const Idx *offset);
 
 #endif

@@ -1,5 +1,6 @@
 #include "group/factor_sum.h"
 
+#include "group/apart.h"
 #include "rewrite/rewrite.h"
 
 enum { MAX_VARS = 24 };
@@ -14,14 +15,6 @@ typedef struct Sum {
     int n_back;
 } Sum;
 
-static const Expr *strip(const Expr *e)
-{
-    while (e->kind == E_CAST && e->type == T_F32 &&
-           type_is_float(e->arg[0]->type))
-        e = e->arg[0];
-    return e;
-}
-
 /* One sum of a read, and values of rows that are made of it. */
 static bool only_sum(Sum *s)
 {
@@ -30,7 +23,7 @@ static bool only_sum(Sum *s)
     for (int i = 1; i < s->c->n_step; i++)
         if (s->c->step[i].over_cols || s->c->step[i].op != R_NONE)
             return false;
-    s->read = s->c->n_step ? strip(sum->value) : NULL;
+    s->read = s->c->n_step ? expr_strip(sum->value) : NULL;
     return s->c->n_cols && s->read && sum->op == R_SUM && sum->over_cols &&
            sum->type == T_F32 && !sum->where.n &&
            s->read->kind == E_READ && !s->read->in.n;
@@ -200,7 +193,7 @@ static int made_by(const Group *c)
         sum++;
     if (!sum || sum == c->n_step || c->step[sum].op != R_SUM)
         return -1;
-    const Expr *e = strip(c->step[sum].value);
+    const Expr *e = expr_strip(c->step[sum].value);
     return e->kind == E_LOCAL && c->step[e->local].tensor &&
                    !c->step[e->local].where.n ? e->local : -1;
 }
@@ -223,18 +216,6 @@ static Group *sum_alone(Graph *g, const Group *c, int made)
     return l.other ? NULL : r;
 }
 
-/* Variables by their steps through what is stored, the longest first. */
-static void sort_rows(Group *gr, const Idx *at)
-{
-    for (int i = 1; i < gr->n_rows; i++)
-        for (int k = i; k > 0 && idx_coef(at, gr->rows[k]) >
-                                     idx_coef(at, gr->rows[k - 1]); k--) {
-            const Var *v = gr->rows[k];
-            gr->rows[k] = gr->rows[k - 1];
-            gr->rows[k - 1] = v;
-        }
-}
-
 static Group *points_alone(Graph *g, const Group *c, int made)
 {
     Group *r = group_copy(g, c);
@@ -253,7 +234,8 @@ static Group *points_alone(Graph *g, const Group *c, int made)
     r->step = arena_copy(g->arena, c->step, n, n, sizeof *r->step);
     for (int i = 0; i < n; i++)
         r->step[i].over_cols = false;
-    sort_rows(r, tensor_offset(g, c->step[made].tensor, c->step[made].store));
+    vars_sort(r->rows, r->n_rows,
+              tensor_offset(g, c->step[made].tensor, c->step[made].store));
     return r;
 }
 

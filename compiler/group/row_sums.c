@@ -1,5 +1,6 @@
 #include "group/row_sums.h"
 
+#include "group/apart.h"
 #include "group/norm.h"
 #include "rewrite/rewrite.h"
 
@@ -67,19 +68,6 @@ static bool find_read(RowSums *r)
 
 /* ---- whose points are whose ---------------------------------------------- */
 
-/* v[] by its step through memory, the longest first. */
-static void sort_by_step(const Var **v, int n, const Idx *offset)
-{
-    for (int i = 1; i < n; i++)
-        for (int k = i;
-             k > 0 && idx_coef(offset, v[k]) > idx_coef(offset, v[k - 1]);
-             k--) {
-            const Var *w = v[k];
-            v[k] = v[k - 1];
-            v[k - 1] = w;
-        }
-}
-
 /* The variables of `list` that step by `least` elements or more; whether they
  * are one number of such steps, whose extent is *n. */
 static bool take_run(const Var *const *list, int n_list, const Idx *offset,
@@ -90,7 +78,7 @@ static bool take_run(const Var *const *list, int n_list, const Idx *offset,
     for (int i = 0; i < n_list; i++)
         if (idx_coef(offset, list[i]) >= least && list[i]->extent > 1)
             v[(*n)++] = list[i];
-    sort_by_step(v, *n, offset);
+    vars_sort(v, *n, offset);
     for (int i = *n - 1; i >= 0; *extent *= v[i--]->extent)
         if (idx_coef(offset, v[i]) != least * *extent)
             return false;
