@@ -57,6 +57,36 @@ Test(row_sums, products)
         0);
 }
 
+/* Two sums are tried, and both taken: the first one's statements stay its own,
+ * and a plan that is written names each in one group. */
+Test(row_sums, statements)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    CudaProgram *p = compiled_body(
+        &f,
+        "input d : f16[6272, 256]; input r : f16[6272, 1024];"
+        " input a : f16[6272, 1024]; param w : f16[256, 1024];"
+        " input h : f16[6272, 1024]; param u : f32[1024];"
+        " t[m, n] : f32 = sum(k) d[m, k] * w[k, n];"
+        " output y[m, n] : f16 = h[m, n] > 0 ? t[m, n] + r[m, n] : 0;"
+        " output s[n] : f32 = sum(m) y[m, n];"
+        " output v[n] : f32 = sum(m) y[m, n] * (a[m, n] - u[n]);",
+        &o);
+    int pieces = 0;
+
+    for (int i = 0; i < p->n_run; i++) {
+        const Group *gr = p->run[i].group;
+        pieces += gr->pieces ? gr->pieces->n_step : 0;
+        for (int k = 0; k < gr->n_stmt; k++)
+            for (int j = 0; j < k; j++)
+                cr_expect_neq(gr->stmt[j], gr->stmt[k], "%s",
+                              gr->stmt[k]->path);
+    }
+    cr_expect_eq(pieces, 2);
+    arena_free(f.arena);
+}
+
 /* Maps of a run's that walk pixels. */
 static int walks(const char *text)
 {

@@ -223,6 +223,8 @@ Group *group_copy(Graph *g, const Group *gr)
     Group *c = arena_new_of(g->arena, Group);
 
     *c = *gr;
+    c->cap_stmt = c->n_stmt; /* lists that grow are the copy's own */
+    c->cap_again = c->n_again;
     c->step = arena_array(g->arena, Step, gr->n_step);
     memcpy(c->step, gr->step, sizeof(Step) * (size_t)gr->n_step);
     return c;
