@@ -10,7 +10,7 @@
 #
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
-#             pairs crossed turned-crossed single boxes turned eights
+#             pairs wide pingpong crossed turned-crossed single boxes turned eights
 #             mma-sm_80 halo taps stream rows ring map bands=1 bands=2
 #             share=2 line=1 turn vec=4 vec=8 reduce held=1 prefix listed chain chain-ends chain-window
 #             chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan":
@@ -18,7 +18,8 @@
 #             random layouts of intermediates, mma also where splits of k go
 #             through memory; tiles of two warpgroups, also in reverse with
 #             copies at once; of one, apart; of columns that end within a box;
-#             of clusters that share rows and columns, turned, too; whose rows
+#             of clusters that share rows and columns, turned, too; with inputs
+#             of results in fewer slots than a tile has; whose rows
 #             are columns of the result, and those in eights; map's with so
 #             many bands a block, or blocks that share an SM, or rows of
 #             registers; turn's with vectors of so many; reduce's with
@@ -35,7 +36,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma pairs crossed turned-crossed single boxes turned eights mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 line=1 turn vec=4 vec=8 reduce held=1 prefix listed chain chain-ends chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan"
+flavours="mma simt wgmma pairs wide pingpong crossed turned-crossed single boxes turned eights mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 line=1 turn vec=4 vec=8 reduce held=1 prefix listed chain chain-ends chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -272,10 +273,14 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
                 norms f32_products mixed_products factors distances images \
                 phase phase_finite layouts range_products patches) \
             $([ $f = simt ] || files wide_factors groups) \
-            $([ $f != wgmma ] || files row_sums) ;;
+            $([ $f != wgmma ] || files row_sums inputs) ;;
         pairs) flavour $f \
             "$overlap --variant=contract_wgmma=bm=128,bn=128,consumers=2,\
 schedule=cooperative" $(files pairs range_products) ;;
+        wide) flavour $f "$overlap --target=$src/tests/few.dev \
+--variant=contract_wgmma=bm=128,bn=256,consumers=2,split=1" $(files inputs) ;;
+        pingpong) flavour $f "$overlap --target=$src/tests/few.dev \
+--variant=contract_wgmma=bn=128,schedule=pingpong" $(files inputs) ;;
         crossed) flavour $f \
             "$apart --variant=contract_wgmma=bm=128,bn=64,cluster=4,across=2" \
             $(files clusters) ;;

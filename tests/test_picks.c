@@ -113,7 +113,35 @@ Test(picks, rows_from_memory)
                 " input r : f16[25088, 512]; input h : f16[25088, 512];"
                 " output y[i, j] : f16 = h[i, j] > 0"
                 " ? r[i, j] + (sum(k) x[i, k] * w[k, j]) : 0;",
-                "contract_wgmma", "bm=128 bn=128", NULL);
+                "contract_wgmma", "bm=128", NULL);
+}
+
+/* The maps of a lone product's kernel: two of its factors. */
+static int maps(const char *text)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    CudaProgram *p = compiled_body(&f, text, &o);
+    int n = p->run[0].kernel->n_map;
+
+    arena_free(f.arena);
+    return n;
+}
+
+/* What results read at their own places comes by TMA; not what is read at
+ * others, too. */
+Test(picks, inputs_of_results)
+{
+    cr_expect_eq(maps("input x : f16[25088, 128]; param w : f16[128, 512];"
+                      " input r : f16[25088, 512]; input h : f16[25088, 512];"
+                      " output y[i, j] : f16 = h[i, j] > 0"
+                      " ? r[i, j] + (sum(k) x[i, k] * w[k, j]) : 0;"),
+                 4);
+    cr_expect_eq(maps("input x : f16[25088, 128]; param w : f16[128, 512];"
+                      " input r : f16[25088, 512]; input h : f16[25088, 512];"
+                      " output y[i, j] : f16 = h[i, 511 - j] > 0"
+                      " ? r[i, j] + (sum(k) x[i, k] * w[k, j]) : h[i, j];"),
+                 3);
 }
 
 static const char *product(Arena *a, int m, int n, int k)

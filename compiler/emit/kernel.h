@@ -95,7 +95,7 @@ typedef struct Kernel {
     KernelArg *arg; int n_arg;
     const char *run;     /* the parameter that is the run's size of a set
                             (Graph.run), an int after the arguments; or NULL */
-    TileMap map[5]; int n_map; /* parameters after all others */
+    TileMap map[8]; int n_map; /* parameters after all others */
     Constant *constant; int n_constant, cap_constant;
     const char **assert_; int n_assert; /* static_assert texts */
     SmemField *smem; int n_smem, cap_smem;

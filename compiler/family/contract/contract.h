@@ -162,6 +162,8 @@ typedef struct ContractBuild {
                                block finishes, "BN" */
     const Expr *held[MAX_EARLY]; int n_held; /* reads of rows that registers */
     const char *held_id[MAX_EARLY];          /* have: by the row's number i */
+    const Tensor *input[MAX_EARLY]; int n_input; /* of which all that is read */
+    const char *input_at[MAX_EARLY];   /* at a point is in shared memory here */
 } ContractBuild;
 
 /* The group as a contraction; false and the reason if it is none. */

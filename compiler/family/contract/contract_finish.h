@@ -46,6 +46,8 @@ bool finish_divides(Graph *g, const Expr *e, const Var *v);
 bool finish_row_step(const Step *s);
 /* Whether e uses a variable of the side. */
 bool finish_uses(const Side *s, const Expr *e);
+/* Where all that is read of t is, or NULL: in memory. */
+const char *finish_input(const ContractBuild *x, const Tensor *t);
 /* Whether v is read and may be before the sums are there. */
 bool finish_ahead(const ContractBuild *x, const Vector *v);
 /* Declarations that follow each other: those of one type are one. */

@@ -121,7 +121,8 @@ static bool stored(const Group *gr, const Tensor *t)
 bool finish_ahead(const ContractBuild *x, const Vector *v)
 {
     return v->read && !index_has_data(v->read) &&
-           !stored(x->f->gr, v->read->tensor);
+           !stored(x->f->gr, v->read->tensor) &&
+           !finish_input(x, v->read->tensor);
 }
 
 bool finish_uses(const Side *s, const Expr *e)

@@ -108,11 +108,15 @@ static void count_read(const Expr *e, void *ctx)
     if (e->kind != E_READ)
         return;
     bool rows = uses_side(&f->x.m, e), columns = uses_side(&f->x.n, e);
+    int regs = rows && columns && !gathers(e)   ? (wide ? 32 : 16)
+               : rows || (wide && columns) ? 8
+                                           : 0;
     f->rows_read |= rows;
-    if (rows && columns && !gathers(e))
-        f->reads_regs += wide ? 32 : 16;
-    else if (rows || (wide && columns))
-        f->reads_regs += 8;
+    f->reads_regs += regs;
+    if (wgmma_is_input(f, e->tensor))
+        return;
+    f->more_rows_read |= rows;
+    f->more_reads_regs += regs;
 }
 
 /* And of several results (queries, keys, values) a piece of each is there at
@@ -124,8 +128,8 @@ void wgmma_count_reads(WgmmaForm *f, const Group *gr)
     bool folds = gr->merge && gr->merge->fold;
     int results = 0;
 
-    f->reads_regs = 0;
-    f->rows_read = false;
+    f->reads_regs = f->more_reads_regs = 0;
+    f->rows_read = f->more_rows_read = false;
     for (int i = 0; i < gr->n_step; i++) {
         if (gr->step[i].op != R_NONE || gr->step[i].over_cols)
             continue;
@@ -183,6 +187,7 @@ static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
              : wgmma_turns_b(f)))
         f->deals = most;
     wgmma_find_plane(f);
+    wgmma_find_inputs(f);
     wgmma_count_reads(f, gr);
     return NULL;
 }

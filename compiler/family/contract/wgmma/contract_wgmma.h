@@ -27,6 +27,8 @@ typedef struct Plane {
     bool run;               /* of as many rows as a run has */
 } Plane;
 
+enum { WGMMA_INPUTS = 4 };
+
 /* The analysis of a group, const after open. */
 typedef struct WgmmaForm {
     Contract x;
@@ -41,9 +43,13 @@ typedef struct WgmmaForm {
     int pre_columns;        /* reads of k alone in it */
     double pre_special;     /* special functions an element, */
     double pre_ops;         /* and all instructions */
-    int reads_regs;         /* registers of what the epilogue reads */
+    int reads_regs;         /* registers of what the epilogue reads, and of */
+    int more_reads_regs;    /* what is none of the inputs */
     int more_regs;          /* and of results beyond the first */
     bool rows_read;         /* and whether that is of rows */
+    bool more_rows_read;
+    Plane input[WGMMA_INPUTS]; int n_input; /* what results read at their own
+                               places, of which TMA may bring all */
     bool turned;            /* rows are columns of the result, and boxes of it
                                go through shared memory turned */
 } WgmmaForm;
@@ -86,6 +92,8 @@ typedef struct Wgmma {
                                b's rows lie in their slots; 0: two */
     int pack;               /* columns that a warp stores at a time, or 0 */
     Plane boxes;            /* which TMA stores; or none */
+    int inputs;             /* slots of a warpgroup for what results read; 0:
+                               threads load it */
     int spare;              /* registers that a consumer's thread has left */
     int spare_rows;         /* with those set aside for what rows read */
     int leaps;              /* turns in which a sum's k_tiles are taken */
@@ -113,6 +121,7 @@ typedef struct WgmmaBuild {
                                and what makes x a's */
     Tree *ahead;               /* the epilogue's code before the products */
     const Expr *early[MAX_EARLY]; int n_early; /* what it reads of points */
+    const char *input_tile[WGMMA_INPUTS]; /* fields of shared memory */
 } WgmmaBuild;
 
 /* What find_tile computes: batch variables, origins. */
@@ -180,6 +189,9 @@ bool wgmma_streams(const Wgmma *w);
 /* Where it does not: whether the lines of each row of a and b that come
  * first are worth asking for. */
 bool wgmma_asks_heads(const Wgmma *w);
+/* Registers of what a variant's epilogue loads; whether that is of rows. */
+int wgmma_reads_regs(const Wgmma *w);
+bool wgmma_reads_rows(const Wgmma *w);
 /* Stages that fit `blocks` on an SM, no more than steps; of a single step, and
  * of tiles in turns, there are more where a block has more tiles. */
 int wgmma_stages(const WgmmaForm *f, const WgmmaShape *s, int blocks,
@@ -376,6 +388,29 @@ int wgmma_factor_regs(const Wgmma *w);
 Tree *wgmma_factor_begin(const WgmmaBuild *w);
 Tree *wgmma_factor_step(const WgmmaBuild *w, const char *later);
 void wgmma_factor_end(WgmmaBuild *w, Tree *b);
+/* contract_wgmma_inputs.c: finds what results read that TMA could bring; is t
+ * such; slots of a warpgroup, 0: none, and bytes of shared memory, of all, that
+ * a tile's ring leaves to it. */
+void wgmma_find_inputs(WgmmaForm *f);
+bool wgmma_is_input(const WgmmaForm *f, const Tensor *t);
+int wgmma_input_slots(const WgmmaForm *f, const WgmmaShape *s);
+size_t wgmma_input_bytes(const WgmmaForm *f, const WgmmaShape *s);
+enum { WGMMA_INPUT_GAP = 1024 /* bytes: fields begin at multiples of that */ };
+/* Maps; fields, behind those; barriers' set-up, of one thread. A tile's loads,
+ * ahead of one of its steps or behind all of them. What the epilogue does ahead
+ * of 32 columns and behind them, and behind all; its reads, by their place. */
+void wgmma_input_maps(WgmmaBuild *w);
+void wgmma_input_fields(WgmmaBuild *w);
+const char *wgmma_input_ring(const WgmmaBuild *w);
+Tree *wgmma_load_between(WgmmaBuild *w);
+Tree *wgmma_load_behind(WgmmaBuild *w);
+void wgmma_wait_inputs(WgmmaBuild *w, Tree *b);
+void wgmma_free_inputs(WgmmaBuild *w, Tree *b);
+void wgmma_next_inputs(WgmmaBuild *w, Tree *b);
+void wgmma_name_inputs(WgmmaBuild *w);
+/* contract_wgmma_store.c: whether offset walks v as one number, *step a unit.
+ */
+bool wgmma_walks(const Idx *offset, const Var *const *v, int n, int64_t *step);
 /* contract_wgmma_store.c: the text that finishes and stores a tile; sets
  * w->ahead. */
 Tree *wgmma_epilogue(WgmmaBuild *w);

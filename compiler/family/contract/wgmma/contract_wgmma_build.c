@@ -65,6 +65,9 @@ static void constants(WgmmaBuild *w)
     if (w->p->lead)
         kernel_constant(g, k, "LEAD", w->p->lead,
                         "steps by which a warpgroup ends first");
+    if (w->p->inputs)
+        kernel_constant(g, k, "INPUTS", w->p->inputs,
+                        "slots of a warpgroup for what results read");
     kernel_constant(g, k, "STAGE_BYTES", (int64_t)w->p->stage_bytes, NULL);
     if (w->x.p->apart)
         kernel_constant(g, k, "APART", w->x.p->apart,
@@ -112,6 +115,7 @@ static void shared_memory(WgmmaBuild *w)
     put_tile_field(w, &w->x.a, &w->f->tma.a, wgmma_rows_name(w));
     put_tile_field(w, &w->x.b, &w->f->tma.b, "BN");
     wgmma_factor_field(w);
+    wgmma_input_fields(w);
     if (wgmma_turns_b(w->f))
         kernel_smem(w->x.g, k, 1024, "float big[2][BN][BK]", NULL);
     if (w->x.f->terms == 3)
@@ -496,21 +500,31 @@ static Tree *set_up(WgmmaBuild *w, const WgmmaPlaces *p, const char *first)
                            : w->p->cluster > 1 ? "CLUSTER * "
                                                : "",
                            w->p->pingpong ? "4" : "CONSUMERS * 4");
-    Tree *in = tree_list(a);
+    Tree *in = tree_list(a), *inputs = tree_list(a);
 
     if (w->x.f->terms == 1)
         put_prefetch(w, in);
+    if (w->p->inputs)
+        PUT(inputs,
+            "if (threadIdx.x == 0) {\n"
+            "    @RING\n"
+            "    dcc_fence_mbar_init();\n"
+            "}\n",
+            FILL("RING", wgmma_input_ring(w)));
     if (wgmma_runs_ahead(w))
         return QUOTE(a,
                      "// The loader begins before the others know the ring.\n"
                      "dcc_ring_init<CONSUMERS * 128>(@readers);\n"
+                     "@INPUTS\n"
                      "if (threadIdx.x == CONSUMERS * 128) {\n"
                      "    @IN\n"
                      "    @FIRST\n"
                      "}\n",
-                     FILL("readers", readers), FILL_TREE("IN", in),
+                     FILL("readers", readers), FILL_TREE("INPUTS", inputs),
+                     FILL_TREE("IN", in),
                      FILL_TREE("FIRST", wgmma_first_loads(w, p, first)));
     PUT(in, "dcc_ring_init(@readers);\n", FILL("readers", readers));
+    PUT(in, wgmma_input_ring(w));
     if (w->x.f->terms == 3)
         PUT(in, "dcc_ring_init(smem.ready, 3, smem.spent, CONSUMERS * 4);\n");
     if (w->p->stays)
@@ -594,7 +608,7 @@ static const char *own_tiles(const WgmmaBuild *w)
 static const char *consumer_wait(const WgmmaBuild *w)
 {
     return arena_printf(
-        w->x.g->arena, "%s%s%s%s",
+        w->x.g->arena, "%s%s%s%s%s",
         wgmma_crosses(w->p) && wgmma_turns(w->p)
             ? "const bool frees = dcc_cluster_frees<CLUSTER, BESIDE>(lane);\n"
             : "",
@@ -603,7 +617,18 @@ static const char *consumer_wait(const WgmmaBuild *w)
         w->x.kernel->waits
             ? "dcc_grid_wait();  // the epilogue touches memory\n"
             : "",
-        w->p->stays ? "dcc_mbar_wait(&smem.kept, 0);\n" : "");
+        w->p->stays ? "dcc_mbar_wait(&smem.kept, 0);\n" : "",
+        w->p->inputs ? "int inputs = 0;\n" : "");
+}
+
+/* Where the loader's ring begins. */
+static const char *ring_at(const WgmmaBuild *w)
+{
+    return !wgmma_turns(w->p) ? ""
+           : wgmma_runs_ahead(w)
+               ? "int slot = EARLY % STAGES, phase = EARLY / STAGES;\n"
+                 "int k_first = EARLY;  // the steps before are under way\n"
+               : "int slot = 0, phase = 0;\n";
 }
 
 static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
@@ -627,14 +652,11 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
         FILL("RING", turns ? "// A ring: TMA fills slots (`full`), consumers' "
                              "warps free them (`empty`).\n"
                            : "// TMA fills each slot once (`full`).\n"),
-        FILL("RING_AT",
-             !turns  ? ""
-             : ahead ? "int slot = EARLY % STAGES, phase = EARLY / STAGES;"
-                       "\nint k_first = EARLY;  // the steps before are "
-                       "under way\n"
-                     : "int slot = 0, phase = 0;\n"),
+        FILL("RING_AT", ring_at(w)),
+        FILL("INPUTS", w->p->inputs ? "int inputs = 0;  // tiles\n" : ""),
         FILL("K_FIRST", !ahead ? begin : turns ? "k_first" : "EARLY"),
         FILL("NEXT_TILE", ahead && turns ? "k_first = 0;\n" : ""),
+        FILL_TREE("MORE", wgmma_load_behind(w)),
         FILL("SLOT", wgmma_slot(w, begin)),
         FILL("NEXT_SLOT",
              turns ? "dcc_next_slot<STAGES>(slot, phase);\n" : ""),
@@ -660,7 +682,7 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
         FILL_TREE("AHEAD",
                   wgmma_ahead(w, p, own, begin,
                               one ? end : wgmma_tile_steps(w, own))),
-        FILL_TREE("FILL", wgmma_fill(w)),
+        FILL_TREE("FILL", both(wgmma_load_between(w), wgmma_fill(w))),
         FILL("WAIT", consumer_wait(w)),
         FILL("SHARE",
              split ? "n0 += rank * OWN;  // what this block finishes\n" : ""),
@@ -727,12 +749,13 @@ static void build_plan(Wgmma *plan, Kernel *k)
     if (wgmma_runs_ahead(w))
         kernel_constant(w->x.g, k, "EARLY",
                         wgmma_early(w->p), "steps that are loaded first");
+    wgmma_add_map(w, &w->f->tma.a, &w->x.a);
+    wgmma_add_map(w, &w->f->tma.b, &w->x.b);
+    wgmma_input_maps(w);
     shared_memory(w);
     if (w->p->patch.rows < w->x.p->t.bm && w->x.p->patch)
         kernel_constant(w->x.g, k, "PATCH", w->p->patch.rows,
                         "rows of a tile that are used");
-    wgmma_add_map(w, &w->f->tma.a, &w->x.a);
-    wgmma_add_map(w, &w->f->tma.b, &w->x.b);
     wgmma_boxes_map(w);
     name_places(w, &p);
     put_kernel(w, &p);

@@ -214,7 +214,7 @@ static double step_clk(const Wgmma *w, const Clocks *s)
  * to its columns came during the products. */
 static bool reads_rows(const Wgmma *w)
 {
-    return w->f->rows_read && w->spare_rows > w->spare;
+    return wgmma_reads_rows(w) && w->spare_rows > w->spare;
 }
 
 /* Clocks that what belongs to rows is late: where registers hold a part of it,
@@ -476,6 +476,9 @@ static void timeline(const Wgmma *w, Work *out)
     double asks = (tiles - 1) * asks_clk(w, multiply * clk) / clk;
 
     out->smem_bytes = blocks * steps * (s.reads + s.writes) * TMA_ROW;
+    if (w->inputs)
+        out->smem_bytes += blocks * w->x.t.bm * w->x.t.bn * w->f->n_input *
+                           2 * 2;
     out->waves = 1;
     out->serial_us = fmax(tiles * multiply + between,
                           tiles * loads + fmax(0, between - ahead));

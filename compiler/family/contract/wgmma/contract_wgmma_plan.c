@@ -150,6 +150,16 @@ static int rows_regs(const Wgmma *w)
     return w->f->pre ? w->wm / 64 * 32 + 16 : 0;
 }
 
+int wgmma_reads_regs(const Wgmma *w)
+{
+    return w->inputs ? w->f->more_reads_regs : w->f->reads_regs;
+}
+
+bool wgmma_reads_rows(const Wgmma *w)
+{
+    return w->inputs ? w->f->more_rows_read : w->f->rows_read;
+}
+
 /* Registers that a consumer needs besides its sums: for the loop, the tile's
  * place, and one piece of the epilogue. Fitted to the fewest that nvcc 13 took
  * without spills for 70 variants of the examples' kernels; of three consumers
@@ -162,7 +172,7 @@ static int other_regs(const Wgmma *w)
                 (w->cluster > 1 && !plain ? 16 : 0) +
                 (w->consumers < 3 ? 0 : w->f->turned ? 20 : 32);
 
-    return 40 + place + w->f->reads_regs + w->f->more_regs +
+    return 40 + place + wgmma_reads_regs(w) + w->f->more_regs +
            (w->f->x.library ? 48 : 0) + rows_regs(w) + wgmma_factor_regs(w);
 }
 
@@ -189,6 +199,14 @@ static bool leads(const Wgmma *w)
            w->f->x.terms != 3 && t->bm * t->bn >= 64 * (t->bm + t->bn);
 }
 
+/* Whether a variant's columns are whole tiles, and those a block's own. */
+static bool takes_inputs(const Wgmma *w)
+{
+    return w->f->x.c.N % w->x.t.bn == 0 && wgmma_sharers(w) == 1 &&
+           !w->x.patch && !w->x.apart && !w->pack &&
+           (!w->deal || w->deal == WORD);
+}
+
 static const char *plan_sizes(Wgmma *w)
 {
     const WgmmaForm *f = w->f;
@@ -199,11 +217,14 @@ static const char *plan_sizes(Wgmma *w)
     if (three && (w->pingpong || t->bm != 64 * w->consumers))
         return "not a tile of 64 rows a warpgroup, as 3xtf32 has";
     w->wm = w->pingpong ? t->bm : t->bm / w->consumers;
+    const WgmmaShape s = {t->bm, t->bn, w->consumers, w->pingpong};
+    size_t inputs = takes_inputs(w) ? wgmma_input_bytes(f, &s) : 0;
+    w->inputs = inputs ? wgmma_input_slots(f, &s) : 0;
     t->threads = w->consumers * THREADS_WG +
                  (w->consumers > 1 || three ? THREADS_WG : 32);
     w->smem = (wgmma_ring_bytes(w) + w->kept_bytes +
                wgmma_part_bytes(w->f, t->bn) +
-               wgmma_factor_bytes(f) +
+               wgmma_factor_bytes(f) + inputs +
                pack_bytes(f, w->consumers, w->pack) + sent_bytes(t) +
                wgmma_row_sum_bytes(f, w->consumers * w->wm, t->bn) +
                (w->parts > 1 ? 16 : 0) + 1023) / 1024 * 1024;
@@ -248,7 +269,7 @@ static const char *plan_sizes(Wgmma *w)
     int all = w->consumers > 1 ? wgmma_budget(w)
                                : model_thread_regs(d, t->threads, w->resident);
     w->spare = three ? 0 : all - sums - wide - other_regs(w);
-    w->spare_rows = three ? 0 : w->spare + f->reads_regs;
+    w->spare_rows = three ? 0 : w->spare + wgmma_reads_regs(w);
     return NULL;
 }
 
@@ -572,6 +593,7 @@ static int room_stages(const WgmmaForm *f, const WgmmaShape *s, int blocks,
                   wgmma_row_sum_bytes(
                       f, s->pingpong ? s->consumers * s->bm : s->bm, s->bn) +
                   wgmma_factor_bytes(f) + sent_bytes(&tile) + 16);
+    room -= split * parts == 1 ? (int)wgmma_input_bytes(f, s) : 0;
     int n = (room - (int)wgmma_part_bytes(f, s->bn)) /
             ((rows + wgmma_slot_columns(f, s->bn)) * ROW_BYTES + 16);
     int most = rows < s->bm ? 2 * MOST_STAGES : MOST_STAGES;
@@ -689,10 +711,11 @@ bool wgmma_touches(const Wgmma *w, const Tensor *t)
 {
     const Group *gr = w->f->x.gr;
     Uses u = {t, NULL, false};
+    bool mapped = w->inputs && wgmma_is_input(w->f, t);
 
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];
-        if (s->op == R_NONE && !s->over_cols)
+        if (s->op == R_NONE && !s->over_cols && !mapped)
             expr_visit(s->value, find_use, &u);
         u.found |= s->tensor == t && !w->boxes.tensor;
     }

@@ -204,8 +204,7 @@ static int64_t faster(const Var *const *v, int n, int i)
     return count;
 }
 
-/* Whether offset walks v as one number, *step a unit. */
-static bool walks(const Idx *offset, const Var *const *v, int n, int64_t *step)
+bool wgmma_walks(const Idx *offset, const Var *const *v, int n, int64_t *step)
 {
     *step = 0;
     for (int i = n - 1; i >= 0; i--) {
@@ -240,8 +239,10 @@ static Plane find_plane(const WgmmaForm *f)
         return (Plane){.tensor = NULL};
     const Idx *offset = tensor_offset(x->g, s->tensor, s->store);
     Plane found = {s->tensor, offset->k, 0, run != NULL};
-    if (!idx_affine(offset) || !walks(offset, c->m, c->n_m, &found.pitch) ||
-        !walks(offset, c->n, c->n_n, &step) || step != 1 || found.pitch < c->N)
+    if (!idx_affine(offset) ||
+        !wgmma_walks(offset, c->m, c->n_m, &found.pitch) ||
+        !wgmma_walks(offset, c->n, c->n_n, &step) || step != 1 ||
+        found.pitch < c->N)
         return (Plane){.tensor = NULL};
     return found;
 }
@@ -411,7 +412,7 @@ static void plan_ahead(const WgmmaBuild *w, ContractAhead *a, int *part)
                                               "j %% %d * (WM / 32) + i", *part)
                                : "j * (WM / 32) + i"};
     int left = w->p->spare_rows - WGMMA_BESIDE - a->pieces * 4;
-    if (w->f->rows_read && *part && a->column_regs > left)
+    if (wgmma_reads_rows(w->p) && *part && a->column_regs > left)
         a->column_regs = left;
     /* few columns always fit beside a lone consumer's few sums, but for
      * 3xtf32's, whose text has no reads ahead; one after the other between
@@ -434,11 +435,14 @@ static Tree *direct_code(WgmmaBuild *w)
     int part;
 
     plan_ahead(w, &ahead, &part);
+    wgmma_name_inputs(w);
     wgmma_hold_rows(w, w->ahead);
     wgmma_row_sums_open(w);
     contract_points(x, points, most_columns(w), place_point, &ahead);
     wgmma_row_sums_begin(w, ahead.by_columns);
     wgmma_row_sums_lanes(w, sums);
+    wgmma_wait_inputs(w, again);
+    wgmma_free_inputs(w, sums);
     bool once = part >= w->p->own / (ahead.vec == 2 ? 8 : 32);
     memcpy(w->early, ahead.early, sizeof w->early);
     w->n_early = once && w->p->parts == 1 ? ahead.n_early : 0;
@@ -469,6 +473,7 @@ static Tree *direct_code(WgmmaBuild *w)
                            : x->vec >= 4 ? "contract_wgmma_rows.cu.in"
                                          : "contract_wgmma_pairs.cu.in",
                            of, (int)(sizeof of / sizeof *of)));
+    wgmma_next_inputs(w, behind);
     return behind;
 }
 

@@ -1,0 +1,320 @@
+#include "family/contract/wgmma/contract_wgmma.h"
+
+#include "group/groups.h"
+
+#include <string.h>
+
+/* What results read of tensors that lie as they do, a residual or a mask: TMA
+ * brings it into slots of its own, a warpgroup's rows by 64 columns each, while
+ * products and epilogues of other tiles go on. By loads of the epilogue's own
+ * threads the memory is asked for nothing while these compute and store. */
+
+enum { BAND = TMA_ROW / 2 /* columns */, VECTOR = 8,
+       MOST_SLOTS = 4 /* of a warpgroup */, MOST_READS = 32 };
+
+/* ---- which --------------------------------------------------------------- */
+
+typedef struct Find {
+    WgmmaForm *f;
+    const Tensor *no[MOST_READS]; /* tensors that are read otherwise */
+    const Idx *at[WGMMA_INPUTS]; /* the offset of each input, by numbers */
+    int n_no;
+} Find;
+
+static bool stored(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].tensor == t)
+            return true;
+    return false;
+}
+
+/* Whether e's rows lie one after the other as results do, whole words each. */
+static bool lies_so(const WgmmaForm *f, const Expr *e, const Idx *offset,
+                    int64_t *pitch)
+{
+    const Contract *x = &f->x;
+    const Contraction *c = &x->c;
+    const Var *fast = contract_fast(x);
+    int64_t step;
+
+    if (type_bytes(e->tensor->type) != 2 || e->tensor->type == T_BOOL ||
+        guard_truth(e->in) != ALWAYS || !fast || !idx_affine(offset) ||
+        fast->extent % VECTOR || c->N % VECTOR ||
+        idx_coef(offset, fast) != 1 || offset->k % VECTOR)
+        return false;
+    return wgmma_walks(offset, c->m, c->n_m, pitch) &&
+           wgmma_walks(offset, c->n, c->n_n, &step) && step == 1 &&
+           *pitch % VECTOR == 0 && *pitch >= c->N;
+}
+
+static int input_of(const WgmmaForm *f, const Tensor *t)
+{
+    for (int i = 0; i < f->n_input; i++)
+        if (f->input[i].tensor == t)
+            return i;
+    return -1;
+}
+
+static void find_input(const Expr *e, void *ctx)
+{
+    Find *s = ctx;
+    WgmmaForm *f = s->f;
+    int64_t pitch;
+
+    if (e->kind != E_READ)
+        return;
+    const Idx *offset = tensor_offset(f->x.g, e->tensor, e->at);
+    int i = input_of(f, e->tensor);
+    if (i >= 0 && s->at[i] == offset)
+        return;
+    if (i < 0 && f->n_input < WGMMA_INPUTS && !stored(f->x.gr, e->tensor) &&
+        lies_so(f, e, offset, &pitch)) {
+        s->at[f->n_input] = offset;
+        f->input[f->n_input++] = (Plane){e->tensor, offset->k, pitch, false};
+        return;
+    }
+    if (s->n_no < MOST_READS)
+        s->no[s->n_no++] = e->tensor;
+}
+
+static void drop(WgmmaForm *f, int i)
+{
+    memmove(&f->input[i], &f->input[i + 1],
+            sizeof *f->input * (size_t)(f->n_input - i - 1));
+    f->n_input--;
+}
+
+void wgmma_find_inputs(WgmmaForm *f)
+{
+    const Contract *x = &f->x;
+    const Group *gr = x->gr;
+    Find s = {.f = f};
+
+    f->n_input = 0;
+    if (x->c.batches > 1 || x->terms != 1 || gr->merge || f->turned ||
+        (gr->pieces && !gr->pieces->down) || wgmma_result_bytes(x) != 2 ||
+        x->c.range || contract_columns(x, VECTOR) != VECTOR)
+        return;
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].op == R_NONE && !gr->step[i].over_cols)
+            expr_visit(gr->step[i].value, find_input, &s);
+    if (s.n_no == MOST_READS)
+        f->n_input = 0;
+    for (int i = f->n_input - 1; i >= 0; i--)
+        for (int k = 0; k < s.n_no; k++)
+            if (i < f->n_input && s.no[k] == f->input[i].tensor)
+                drop(f, i);
+}
+
+bool wgmma_is_input(const WgmmaForm *f, const Tensor *t)
+{
+    return input_of(f, t) >= 0;
+}
+
+/* ---- sizes --------------------------------------------------------------- */
+
+/* Bytes of a slot. */
+static size_t slot_bytes(const WgmmaForm *f, int wm)
+{
+    return (size_t)(wm * TMA_ROW * f->n_input);
+}
+
+int wgmma_input_slots(const WgmmaForm *f, const WgmmaShape *s)
+{
+    /* of a sum of a step or two memory takes the time, of others the ring */
+    enum { FEW = 2, ROOM = 128 << 10 };
+    bool few = tma_k_tiles(&f->tma) <= FEW;
+    int wm = s->pingpong ? s->bm : s->bm / s->consumers;
+    int most = few ? MOST_SLOTS : MOST_SLOTS / 2;
+    size_t room = few ? ROOM : ROOM / 2;
+    size_t all = slot_bytes(f, wm) * (size_t)s->consumers;
+
+    if (!f->n_input || s->consumers == 1 || s->bn % BAND || all > room ||
+        f->x.c.N % s->bn)
+        return 0;
+    return room / all < (size_t)most ? (int)(room / all) : most;
+}
+
+size_t wgmma_input_bytes(const WgmmaForm *f, const WgmmaShape *s)
+{
+    int slots = wgmma_input_slots(f, s);
+    int wm = s->pingpong ? s->bm : s->bm / s->consumers;
+
+    return slots ? (size_t)(slots * s->consumers) *
+                           (slot_bytes(f, wm) + 2 * sizeof(uint64_t)) +
+                       WGMMA_INPUT_GAP
+                 : 0;
+}
+
+/* ---- text ---------------------------------------------------------------- */
+
+void wgmma_input_maps(WgmmaBuild *w)
+{
+    ContractBuild *x = &w->x;
+    Kernel *k = x->kernel;
+
+    for (int i = 0; w->p->inputs && i < w->f->n_input; i++) {
+        const Plane *in = &w->f->input[i];
+        TileMap *m = &k->map[k->n_map++];
+        *m = (TileMap){.offset = in->offset, .rank = 2,
+                       .dim = {x->f->c.N, x->f->c.M},
+                       .stride = {0, in->pitch * 2},
+                       .box = {BAND, w->p->wm},
+                       .step = {1, 1},
+                       .swizzle = true};
+        for (int j = 0; j < k->n_arg; j++)
+            if (k->arg[j].tensor == in->tensor) {
+                m->arg = j;
+                k->arg[j].mapped = !wgmma_touches(w->p, in->tensor);
+            }
+        const char *id = k->arg[m->arg].name;
+        w->input_tile[i] =
+            cprint_fresh(&x->cp, arena_printf(x->g->arena, "%s_rows", id));
+        m->name = arena_printf(x->g->arena, "%s_map", w->input_tile[i]);
+    }
+}
+
+void wgmma_input_fields(WgmmaBuild *w)
+{
+    ContractBuild *x = &w->x;
+
+    if (!w->p->inputs)
+        return;
+    for (int i = 0; i < w->f->n_input; i++)
+        kernel_smem(x->g, x->kernel, 1024,
+                    arena_printf(x->g->arena,
+                                 "%s %s[CONSUMERS * INPUTS][WM][64]",
+                                 type_cname(w->f->input[i].tensor->type),
+                                 w->input_tile[i]), NULL);
+    kernel_smem(x->g, x->kernel, 8,
+                "uint64_t inputs_full[CONSUMERS * INPUTS], "
+                "inputs_empty[CONSUMERS * INPUTS]", NULL);
+}
+
+const char *wgmma_input_ring(const WgmmaBuild *w)
+{
+    return w->p->inputs
+               ? "dcc_ring_init(smem.inputs_full, 1, smem.inputs_empty, 4);\n"
+               : "";
+}
+
+/* Whether a tile's come between its steps, by when consumers have the slots
+ * free. */
+static bool between(const WgmmaBuild *w)
+{
+    /* the loader would wait for slots that the tile's own epilogue frees */
+    bool all = w->p->inputs >= w->x.p->t.bn / BAND;
+
+    return w->p->inputs && all && w->p->least_steps > w->x.p->t.stages &&
+           !wgmma_reaches(w->p);
+}
+
+static Tree *load(WgmmaBuild *w)
+{
+    Tree *b = tree_list(w->x.g->arena), *loads = tree_list(b->arena);
+    bool turns = w->p->pingpong, several = w->p->consumers > 1;
+
+    for (int i = 0; i < w->f->n_input; i++)
+        PUT(loads,
+            "dcc_tma_load_2d(smem.@tile[at], &@tile@_map, n0 + j * 64, @m, "
+            "&smem.inputs_full[at]);\n",
+            FILL("tile", w->input_tile[i]),
+            FILL("m", several && !turns ? "m0 + of * WM" : "m0"));
+    Tree *one = QUOTE(
+        b->arena,
+        "const int at = @of@(band + j) % INPUTS;\n"
+        "dcc_mbar_wait(&smem.inputs_empty[at], (band + j) / INPUTS % 2 ^ 1);\n"
+        "dcc_mbar_expect_tx(&smem.inputs_full[at], @bytes);\n"
+        "@LOADS\n",
+        FILL("of", several ? "of * INPUTS + " : ""),
+        FILL_INT("bytes", (int)slot_bytes(w->f, w->p->wm)),
+        FILL_TREE("LOADS", loads));
+    if (several && !turns)
+        one = QUOTE(b->arena,
+                    "for (int of = 0; of < CONSUMERS; ++of) {\n"
+                    "    @ONE\n"
+                    "}\n",
+                    FILL_TREE("ONE", one));
+    PUT(b,
+        turns ? "// What its results read.\n"
+                "const int of = inputs % CONSUMERS;\n"
+                "const int band = inputs / CONSUMERS * (BN / 64);\n"
+                "for (int j = 0; j < BN / 64; ++j) {\n"
+                "    @ONE\n"
+                "}\n"
+                "++inputs;\n"
+              : "// What its results read.\n"
+                "const int band = inputs * (BN / 64);\n"
+                "for (int j = 0; j < BN / 64; ++j) {\n"
+                "    @ONE\n"
+                "}\n"
+                "++inputs;\n",
+        FILL_TREE("ONE", one));
+    return b;
+}
+
+Tree *wgmma_load_between(WgmmaBuild *w)
+{
+    Tree *b = tree_list(w->x.g->arena);
+
+    if (between(w))
+        PUT(b,
+            "if (k_tile == STAGES) {\n"
+            "    @LOAD\n"
+            "}\n",
+            FILL_TREE("LOAD", load(w)));
+    return b;
+}
+
+Tree *wgmma_load_behind(WgmmaBuild *w)
+{
+    return w->p->inputs && !between(w) ? load(w)
+                                       : tree_list(w->x.g->arena);
+}
+
+static const char *slot(const WgmmaBuild *w)
+{
+    return w->p->consumers > 1 ? "warpgroup * INPUTS + " : "";
+}
+
+void wgmma_wait_inputs(WgmmaBuild *w, Tree *b)
+{
+    if (w->p->inputs)
+        PUT(b,
+            "const int at = @slot@(inputs + j / 2) % INPUTS;\n"
+            "if (j % 2 == 0)  // 64 columns of what results read\n"
+            "    dcc_mbar_wait(&smem.inputs_full[at], "
+            "(inputs + j / 2) / INPUTS % 2);\n",
+            FILL("slot", slot(w)));
+}
+
+void wgmma_free_inputs(WgmmaBuild *w, Tree *b)
+{
+    if (w->p->inputs)
+        PUT(b, "if (j % 2 == 1) {\n"
+               "    __syncwarp();\n"
+               "    if (lane == 0)\n"
+               "        dcc_mbar_arrive(&smem.inputs_empty[at]);\n"
+               "}\n");
+}
+
+void wgmma_next_inputs(WgmmaBuild *w, Tree *b)
+{
+    if (w->p->inputs)
+        PUT(b, "inputs += BN / 64;\n");
+}
+
+void wgmma_name_inputs(WgmmaBuild *w)
+{
+    ContractBuild *x = &w->x;
+
+    for (int i = 0; w->p->inputs && i < w->f->n_input; i++) {
+        x->input[x->n_input] = w->f->input[i].tensor;
+        x->input_at[x->n_input++] = arena_printf(
+            x->g->arena,
+            "&smem.%s[at][warp * 16 + i / 2 * 64 + i %% 2 * 8 + lane / 4]"
+            "[dcc_packed_at<64>(lane / 4, j %% 2 * 4 + lane %% 4)]",
+            w->input_tile[i]);
+    }
+}
