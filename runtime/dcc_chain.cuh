@@ -46,6 +46,58 @@ DCC_DEVICE void dcc_each_score(float (&score)[N],
           column + c / 4 * 8 + lane % 4 * 2 + c % 2);
 }
 
+// f(c, row, column) of each of the thread's N scores.
+template <int N, class F>
+DCC_DEVICE void dcc_each_place(int row, int column, F f)
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int c = 0; c < N; ++c)
+        f(c, row + lane / 4 + c / 2 % 2 * 8,
+          column + c / 4 * 8 + lane % 4 * 2 + c % 2);
+}
+
+// The same with K values of the column, which both rows take:
+// f(c, values, row, column).
+template <int N, int K, int BJ, class F>
+DCC_DEVICE void dcc_each_column(const float (&of_column)[K][BJ], int row,
+                                int column, F f)
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int p = 0; p < N / 4; ++p) {
+        float of[2][K];
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+            const float2 pair = *reinterpret_cast<const float2 *>(
+                &of_column[k][p * 8 + lane % 4 * 2]);
+            of[0][k] = pair.x;
+            of[1][k] = pair.y;
+        }
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+            f(p * 4 + e, of[e % 2], row + lane / 4 + e / 2 * 8,
+              column + p * 8 + lane % 4 * 2 + e % 2);
+    }
+}
+
+// By a warp: a lane leaves what it has of every 32nd column, and the others
+// see it behind what one of them arrives at.
+template <int K, int BJ, int N>
+DCC_DEVICE void dcc_leave_columns(float (&of_column)[K][BJ],
+                                  const float (&of)[K][N])
+{
+    const int lane = threadIdx.x % 32;
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+#pragma unroll
+        for (int q = 0; q < N; ++q)
+            if (BJ % 32 == 0 || q * 32 + lane < BJ)
+                of_column[k][q * 32 + lane] = of[k][q];
+    __syncwarp();
+}
+
 // A tile of rows and what is independent of it, of tile number `i`: `group`
 // at most of `batches` run together, their last rows first.
 DCC_DEVICE dcc_tile dcc_last_first(int i, int group, int tiles, int batches)

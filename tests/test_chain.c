@@ -360,6 +360,33 @@ Test(chain, divided_scores)
     arena_free(f.arena);
 }
 
+/* All kernels of a model. */
+static const char *texts(Fixture *f, const char *body)
+{
+    CompileOptions o = compile_options(f);
+    CudaProgram *p = compiled_body(f, body, &o);
+    Buf b = {0};
+
+    for (int i = 0; i < p->n_run; i++)
+        emit_kernel(&b, p, p->run[i].kernel);
+    return buf_take(&b, f->arena);
+}
+
+/* What is of a column or a row alone is made once each, ahead of scores, and
+ * exponentials are powers of 2. */
+Test(chain, values)
+{
+    Fixture f = fixture();
+    const char *text = texts(&f, QKV
+        "input each : f32[512];"
+        "s[b, h, i, j] : f32 = (sum(d) q[b, h, i, d] * k[b, h, j, d])"
+        " * 0.5 + 2 * each[j];" LAST);
+
+    cr_expect(strstr(text, "dcc_leave_columns(smem.of_column"), "%s", text);
+    cr_expect(strstr(text, "x * 0.5f + of[0]"), "%s", text);
+    arena_free(f.arena);
+}
+
 /* With nothing reduced between the products only where --variant asks. */
 Test(chain, pairs)
 {
@@ -401,12 +428,20 @@ Test(chain, shared_keys)
         CompileOptions o = compile_options(&f);
         Report r = {0};
         CudaProgram *p = compiled(&f, text[i], &r, &o);
+        Buf b = {0};
         int n = 0;
 
         cr_assert(p, "%s", diag_text(f.diag));
         for (int j = 0; j < p->n_run; j++)
-            n += p->run[j].group->chain != NULL;
+            if (p->run[j].group->chain) {
+                emit_kernel(&b, p, p->run[j].kernel);
+                n++;
+            }
         cr_expect_eq(n, 3, "%d chains", n);
+        const char *kernels = buf_take(&b, f.arena);
+        cr_expect(strstr(kernels, "dcc_leave_columns(smem.of_column"));
+        cr_expect(strstr(kernels, "of_row["));
+        cr_expect(!strstr(kernels, "expf("), "%s", kernels);
         arena_free(f.arena);
     }
 #undef SHARED

@@ -48,6 +48,8 @@ typedef struct CPrint {
      * to load from global memory. */
     const char *(*staged)(const Expr *read, void *ctx);
     void *ctx;
+    bool ex2; /* powers of 2 as the instruction has them: 22 bits or so of
+                 those that are no denormals */
     /* cprint.c's own */
     CNode *node; int n_node, cap_node;
     CSeen *seen; int n_seen, cap_seen;

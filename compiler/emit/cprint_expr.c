@@ -252,6 +252,8 @@ static const char *function(CPrint *p, Func f, bool is_float)
         return "dcc_floor_div";
     case F_MOD:
         return "dcc_floor_mod";
+    case F_EXP2:
+        return p->ex2 ? "dcc_ex2" : "exp2f";
     case F_NORMCDF:
         return "dcc_normcdf";
     case F_GELU:

@@ -18,6 +18,11 @@ model ab_window { input q : f16[2, 200, 64]; input k : f16[2, 200, 64]; input v 
   p : f16 = softmax(s);
   y[b, i, e] : f16 = sum(j) p[b, i, j] * v[b, j, e];
   loss = ab_loss(y); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }
+// scores of hundreds, whose differences are few
+model ab_great { input q : f16[2, 150, 64]; input k : f16[2, 170, 64]; input v : f16[2, 170, 64]; input r : f32[150]; input c : f32[170];
+  s[b, i, j] : f32 = 0.5 * (sum(d) q[b, i, d] * k[b, j, d]) + (300 * r[i] + c[j]); p : f16 = softmax(s);
+  y[b, i, e] : f16 = sum(j) p[b, i, j] * v[b, j, e];
+  loss = ab_loss(y); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }
 // nothing is there to sum in another order: the probabilities are used alone
 // probabilities that stay f32, forward
 model ab_weights { input q : f16[2, 3, 80, 64]; input k : f16[2, 3, 400, 64]; input v : f16[2, 3, 400, 64];

@@ -242,12 +242,19 @@ static void find_local(const Expr *e, void *ctx)
     u->found |= e->kind == E_LOCAL && e->local == u->local;
 }
 
+double chain_read_ops(const ChainForm *f, const Expr *e)
+{
+    enum { OF_POINT = 6, OTHERS = 1 }; /* which serve a thread's both rows */
+
+    return expr_uses(e, f->row) && expr_uses(e, f->col) ? OF_POINT : OTHERS;
+}
+
 static void count_special(const Expr *e, void *ctx)
 {
     ChainForm *f = ctx;
 
-    if (e->kind == E_READ) /* a column's serves both rows of a thread */
-        f->ops += expr_uses(e, f->row) && expr_uses(e, f->col) ? 6 : 1;
+    if (e->kind == E_READ)
+        f->ops += chain_read_ops(f, e);
     if (e->kind == E_UNARY && e->fn >= F_SQRT && e->fn < F_COUNT)
         f->special += e->fn == F_EXP || e->fn >= F_NORMCDF ? 1 : 2;
 }

@@ -214,6 +214,8 @@ static const void *open(Graph *g, const Group *gr, const Options *o,
 
     *why = o->device->sm < 90 ? "needs sm_90a" : chain_open(f, g, gr, o);
     f->gr = gr;
+    if (!*why)
+        chain_find_values(f);
     return family_form(g, f, sizeof *f, *why);
 }
 
@@ -252,6 +254,8 @@ static void plan_smem(ChainKernel *w)
         w->smem += (size_t)w->bm * (size_t)w->pack * 2;
     if (w->teams > 1)
         w->smem += left_bytes(w);
+    w->smem += sizeof(float) *
+               (size_t)(w->stages * w->f->rows.n_column * w->bj);
     w->smem = round_up(w->smem + (size_t)(2 + 4 * w->stages) * 8, 1024);
 }
 
@@ -277,7 +281,7 @@ static void plan_regs(ChainKernel *w)
         w->regs = scores + weights + sums + others;
     else
         w->regs = weights + (scores > sums ? scores : sums) + others;
-    w->regs += w->f->rows.ahead ? w->bj / 4 : 0;
+    w->regs += (w->f->rows.ahead ? w->bj / 4 : 0) + 2 * w->f->rows.n_row;
 }
 
 /* Over columns that are at least a block each. */

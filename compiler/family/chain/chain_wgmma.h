@@ -19,7 +19,7 @@
 #include "family/contract/contract_shared.h"
 #include "group/groups.h"
 
-enum { CHAIN_BOUNDS = 4 };
+enum { CHAIN_BOUNDS = 4, CHAIN_VALUES = 4 };
 
 /* What becomes of scores: x = scale * body where they are live, -inf elsewhere,
  * of which exp(x - max x) is multiplied; or x itself, with 0 elsewhere. */
@@ -44,9 +44,15 @@ typedef struct ChainRows {
     bool exact;        /* the greatest score itself is needed in the end */
     const Expr *ahead; /* what is read of each point, two of 16 bits at a
                           time, before its score is there; or NULL */
+    /* values of a column alone, and of a row, that scores take: made once each
+       (chain_values.c), and locals of the body */
+    const Expr *of_column[CHAIN_VALUES], *of_row[CHAIN_VALUES];
+    int n_column, n_row;
 } ChainRows;
 enum { CHAIN_SUM = 60,   /* the local that is the first product's sum, */
-       CHAIN_OTHER = 62 }; /* and another one's */
+       CHAIN_OTHER = 62, /* and another one's; values of columns, of rows */
+       CHAIN_COLUMN = CHAIN_SUM - CHAIN_VALUES,
+       CHAIN_ROW = CHAIN_COLUMN - CHAIN_VALUES };
 
 typedef struct ChainForm {
     const Group *gr;
@@ -142,17 +148,18 @@ Tree *chain_load_second(ChainKernel *w);
 Tree *chain_place(ChainKernel *w);
 void chain_batch(ChainKernel *w, Tree *b, const char *number);
 Tree *chain_range(ChainKernel *w);
-/* chain_wgmma_build.c, for chain_mma too: the names of tiles; what a row has so
- * far; what is read of points ahead of their scores; what a score is besides
- * the sum, and where it is none; how a block changes what a row has, and the
- * sums so far; in the end lanes' parts of rows together, and what others read
- * of them stored; what multiplies the sums. */
-void chain_name_all(ChainKernel *w);
-Tree *chain_state(const ChainKernel *w);
-Tree *chain_start(const ChainKernel *w); /* with nothing in it yet */
+/* chain_scores.c: what is read of points ahead of their scores; what a score is
+ * besides the sum, and where it is none. */
 Tree *chain_read_block(ChainKernel *w);
 Tree *chain_value(ChainKernel *w);
 Tree *chain_mask(ChainKernel *w);
+/* chain_wgmma_build.c, for chain_mma too: the names of tiles; what a row has so
+ * far; how a block changes that, and the sums so far; in the end lanes' parts
+ * of rows together, and what others read of them stored; what multiplies the
+ * sums. */
+void chain_name_all(ChainKernel *w);
+Tree *chain_state(const ChainKernel *w);
+Tree *chain_start(const ChainKernel *w); /* with nothing in it yet */
 const char *chain_weigh(const ChainKernel *w);
 const char *chain_rescale(const ChainKernel *w);
 Tree *chain_keeps(ChainKernel *w);
@@ -174,6 +181,19 @@ Tree *chain_piece(ChainKernel *w, const Operand *o, const Var *line,
  * effect: -inf, or 0. */
 const char *chain_find_rows(ChainForm *f);
 bool chain_is_nothing(const ChainForm *f, const Expr *e);
+/* Instructions of a read for each score. */
+double chain_read_ops(const ChainForm *f, const Expr *e);
+/* chain_values.c: takes out of the body what is of a column or a row alone, and
+ * has exponentials as powers of 2. */
+void chain_find_values(ChainForm *f);
+/* Those of the thread's rows; those of a block of columns, as all lanes of the
+ * loading warp read them, and leave them in a slot; `code`, by one lane, where
+ * all run; how a point's are called in `code` of each score. */
+Tree *chain_row_values(ChainKernel *w);
+Tree *chain_read_columns(ChainKernel *w);
+Tree *chain_leave_columns(ChainKernel *w);
+Tree *chain_one_lane(const ChainKernel *w, Tree *code);
+void chain_name_values(ChainKernel *w);
 /* chain_reach.c: f->rows.upto and from, of a score that is selected. */
 void chain_find_reach(ChainForm *f, const Expr *e);
 

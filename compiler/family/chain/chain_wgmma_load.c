@@ -25,6 +25,10 @@ static bool touches(const ChainKernel *w, const Tensor *t)
     Uses u = {t, false};
 
     expr_visit(w->f->rows.body, find_use, &u);
+    for (int i = 0; i < w->f->rows.n_column; i++)
+        expr_visit(w->f->rows.of_column[i], find_use, &u);
+    for (int i = 0; i < w->f->rows.n_row; i++)
+        expr_visit(w->f->rows.of_row[i], find_use, &u);
     if (w->f->rows.after)
         expr_visit(w->f->rows.after, find_use, &u);
     for (int i = 0; i < second->n_step; i++) {

@@ -1,0 +1,306 @@
+#include "family/chain/chain_wgmma.h"
+
+#include <math.h>
+
+/* Values that belong to a column or a row of scores, such as a softmax's
+ * maximum and sum where its gradient makes its scores again. Each is made once:
+ * a row's by the threads that have the row, a column's by the warp that loads,
+ * which runs ahead and leaves it beside the column's factors. */
+
+enum { MOST_NODES = 200 };
+
+/* ---- the form -------------------------------------------------------- */
+
+static void find_scores(const Expr *e, void *ctx)
+{
+    *(bool *)ctx |= e->kind == E_LOCAL;
+}
+
+static void find_read(const Expr *e, void *ctx)
+{
+    *(bool *)ctx |= e->kind == E_READ;
+}
+
+static bool is_number(const Expr *e)
+{
+    return e->kind == E_CONST && type_is_float(e->type);
+}
+
+/* Something read, of a row or a column alone. */
+static bool is_apart(const ChainForm *f, const Expr *e)
+{
+    bool scores = false, read = false;
+
+    expr_visit(e, find_scores, &scores);
+    expr_visit(e, find_read, &read);
+    return type_is_float(e->type) && read && !scores &&
+           !(expr_uses(e, f->row) && expr_uses(e, f->col));
+}
+
+/* c e; c goes into the number that e has. */
+static const Expr *times(Graph *g, double c, const Expr *e)
+{
+    bool by = e->kind == E_BINARY && !e->arg[2];
+
+    for (int i = 0; i < 2 && by && e->fn == F_MUL; i++)
+        if (is_number(e->arg[i]))
+            return expr_binary(g, F_MUL, e->arg[1 - i],
+                               expr_const(g, c * e->arg[i]->num, T_F32), T_F32);
+    return expr_binary(g, F_MUL, e, expr_const(g, c, T_F32), T_F32);
+}
+
+/* A sum of products, times a number. */
+static bool is_sum(const Expr *e)
+{
+    if (e->kind == E_BINARY && e->fn == F_MUL && !e->arg[2])
+        for (int i = 0; i < 2; i++)
+            if (is_number(e->arg[i]))
+                return is_sum(e->arg[1 - i]);
+    return e->kind == E_LOCAL;
+}
+
+/* exp(s - m) as 2^(s c - m c), where m c is made once: m is no greater than s
+ * and their difference, so it is rounded no more than those are. */
+static const Expr *power_of_two(Graph *g, const Expr *e, void *ctx)
+{
+    const ChainForm *f = ctx;
+
+    if (e->kind != E_UNARY || e->fn != F_EXP)
+        return NULL;
+    const Expr *x = e->arg[0];
+    bool two = x->kind == E_BINARY && !x->arg[2] &&
+               (x->fn == F_ADD || x->fn == F_SUB);
+    for (int i = 0; i < 2 && two; i++)
+        if (is_sum(x->arg[i]) && is_apart(f, x->arg[1 - i]))
+            return expr_unary(
+                g, F_EXP2,
+                expr_binary(g, x->fn, times(g, M_LOG2E, x->arg[0]),
+                            times(g, M_LOG2E, x->arg[1]), T_F32),
+                T_F32);
+    return expr_unary(g, F_EXP2, times(g, M_LOG2E, x), T_F32);
+}
+
+/* c e where c is a factor of what is made once, or NULL. */
+static const Expr *absorb(const ChainForm *f, double c, const Expr *e)
+{
+    Graph *g = f->a.g;
+    const Expr *x, *y;
+
+    if (is_number(e) || is_apart(f, e))
+        return times(g, c, e);
+    if (e->kind != E_BINARY || e->arg[2])
+        return NULL;
+    if (e->fn == F_ADD || e->fn == F_SUB)
+        return (x = absorb(f, c, e->arg[0])) && (y = absorb(f, c, e->arg[1]))
+                   ? expr_binary(g, e->fn, x, y, T_F32)
+                   : NULL;
+    if (e->fn != F_MUL && e->fn != F_DIV)
+        return NULL;
+    if ((x = absorb(f, c, e->arg[0])))
+        return expr_binary(g, e->fn, x, e->arg[1], T_F32);
+    return e->fn == F_MUL && (x = absorb(f, c, e->arg[1]))
+               ? expr_binary(g, e->fn, e->arg[0], x, T_F32)
+               : NULL;
+}
+
+static const Expr *take_number(Graph *g, const Expr *e, void *ctx)
+{
+    (void)g;
+    if (e->kind != E_BINARY || e->fn != F_MUL || e->arg[2])
+        return NULL;
+    for (int i = 0; i < 2; i++)
+        if (is_number(e->arg[i]))
+            return absorb(ctx, e->arg[i]->num, e->arg[1 - i]);
+    return NULL;
+}
+
+/* e as a local, of which there is one for each value; or NULL. */
+static const Expr *local_of(ChainForm *f, const Expr *e)
+{
+    ChainRows *r = &f->rows;
+    bool column = expr_uses(e, f->col);
+    const Expr **of = column ? r->of_column : r->of_row;
+    int *n = column ? &r->n_column : &r->n_row, i = 0;
+
+    while (i < *n && !expr_equal(of[i], e))
+        i++;
+    if (i == CHAIN_VALUES)
+        return NULL;
+    if (i == *n)
+        of[(*n)++] = e;
+    return expr_local(f->a.g, (column ? CHAIN_COLUMN : CHAIN_ROW) + i, T_F32);
+}
+
+/* The largest parts that are apart, as locals; `left`: of the parts of e that
+ * are looked at. */
+static const Expr *take_apart(ChainForm *f, const Expr *e, int *left)
+{
+    Graph *g = f->a.g;
+    const Expr *x[3] = {NULL}, *is = NULL;
+    bool differ = false;
+
+    if (--*left < 0)
+        return e;
+    if (is_apart(f, e) && (is = local_of(f, e)))
+        return is;
+    if (e->kind != E_UNARY && e->kind != E_BINARY && e->kind != E_SELECT &&
+        e->kind != E_CAST)
+        return e;
+    for (int i = 0; i < 3 && e->arg[i]; i++) {
+        x[i] = take_apart(f, e->arg[i], left);
+        differ |= x[i] != e->arg[i];
+    }
+    return !differ                ? e
+           : e->kind == E_SELECT  ? expr_select(g, x[0], x[1], x[2], e->type)
+           : e->kind == E_CAST    ? expr_cast(g, x[0], e->type)
+           : e->kind == E_UNARY   ? expr_unary(g, e->fn, x[0], e->type)
+           : x[2]                 ? expr_ternary(g, e->fn, x[0], x[1], x[2],
+                                                 e->type)
+                                  : expr_binary(g, e->fn, x[0], x[1], e->type);
+}
+
+typedef struct Count {
+    const ChainForm *f;
+    double reads;
+    int powers;
+} Count;
+
+static void count(const Expr *e, void *ctx)
+{
+    Count *c = ctx;
+
+    if (e->kind == E_READ)
+        c->reads += chain_read_ops(c->f, e);
+    c->powers += e->kind == E_UNARY && e->fn == F_EXP2;
+}
+
+/* Instructions of a score's body, where a power of 2 is one of them. */
+static double body_ops(const ChainForm *f, bool one)
+{
+    Graph *g = f->a.g;
+    Count c = {.f = f};
+    const Expr *power = expr_unary(g, F_EXP2, expr_local(g, 0, T_F32), T_F32);
+
+    if (f->rows.body->kind == E_LOCAL)
+        return 0;
+    expr_visit(f->rows.body, count, &c);
+    return expr_ops(f->rows.body) + c.reads -
+           (one ? c.powers * (expr_ops(power) - 1) : 0);
+}
+
+void chain_find_values(ChainForm *f)
+{
+    Graph *g = f->a.g;
+    ChainRows *r = &f->rows;
+    int left = MOST_NODES;
+
+    f->ops -= body_ops(f, false);
+    r->body = expr_rewrite(g, r->body, power_of_two, f);
+    r->body = expr_rewrite(g, r->body, take_number, f);
+    r->body = take_apart(f, r->body, &left);
+    f->ops += body_ops(f, true);
+}
+
+/* ---- the kernel ------------------------------------------------------ */
+
+void chain_name_values(ChainKernel *w)
+{
+    const ChainRows *r = &w->f->rows;
+    Arena *a = w->b.g->arena;
+
+    for (int i = 0; i < r->n_column; i++)
+        w->b.cp.local[CHAIN_COLUMN + i] = arena_printf(a, "of[%d]", i);
+    for (int i = 0; i < r->n_row; i++)
+        w->b.cp.local[CHAIN_ROW + i] =
+            arena_printf(a, "of_row[%d][c / 2 %% 2]", i);
+}
+
+/* Each as `to` number i = its text. */
+static Tree *values(ChainKernel *w, const Expr *const *of, int n,
+                    const char *to)
+{
+    CPrint *cp = &w->b.cp;
+    Tree *code = tree_list(w->b.g->arena);
+
+    for (int i = 0; i < n; i++)
+        cprint_count(cp, of[i]);
+    for (int i = 0; i < n; i++)
+        PUT(code, "@to[@i]@at = @text;\n", FILL("to", to), FILL_INT("i", i),
+            FILL("at", "[q]"), FILL("text", cprint_bind(code, cp, of[i], "t")));
+    return code;
+}
+
+Tree *chain_row_values(ChainKernel *w)
+{
+    const ChainForm *f = w->f;
+    CPrint *cp = &w->b.cp;
+    Tree *code = tree_list(w->b.g->arena);
+
+    if (!f->rows.n_row)
+        return code;
+    CScope scope = cprint_open(cp);
+    const char *row = cprint_var(cp, f->row);
+    PUT(code,
+        "float of_row[@n][2];  // values of the thread's rows\n"
+        "#pragma unroll\n"
+        "for (int q = 0; q < 2; ++q) {\n"
+        "    const int @row = @least@m0 + top + lane / 4 + q * 8@most;\n"
+        "    @VALUES\n"
+        "}\n",
+        FILL_INT("n", f->rows.n_row), FILL("row", row),
+        FILL("least", f->M % w->bm ? "min(" : ""),
+        FILL("most", f->M % w->bm ? ", M - 1)" : ""),
+        FILL_TREE("VALUES",
+                  values(w, f->rows.of_row, f->rows.n_row, "of_row")));
+    cprint_close(cp, scope);
+    return code;
+}
+
+Tree *chain_read_columns(ChainKernel *w)
+{
+    const ChainForm *f = w->f;
+    CPrint *cp = &w->b.cp;
+    Tree *code = tree_list(w->b.g->arena);
+    bool cut = w->bj % 32 || f->J % w->bj;
+
+    if (!f->rows.n_column)
+        return code;
+    CScope scope = cprint_open(cp);
+    const char *col = cprint_var(cp, f->col);
+    PUT(code,
+        "float of[@n][(BJ + 31) / 32];  // values of columns\n"
+        "#pragma unroll\n"
+        "for (int q = 0; q < (BJ + 31) / 32; ++q) {\n"
+        "    const int @col = @least@j0 + q * 32 + lane@most;\n"
+        "    @VALUES\n"
+        "}\n",
+        FILL_INT("n", f->rows.n_column), FILL("col", col),
+        FILL("least", cut ? "min(" : ""), FILL("most", cut ? ", J - 1)" : ""),
+        FILL_TREE("VALUES",
+                  values(w, f->rows.of_column, f->rows.n_column, "of")));
+    cprint_close(cp, scope);
+    return code;
+}
+
+Tree *chain_leave_columns(ChainKernel *w)
+{
+    Tree *code = tree_list(w->b.g->arena);
+
+    if (w->f->rows.n_column)
+        PUT(code,
+            "dcc_leave_columns(smem.of_column[first_slot], of);\n"
+            "if (lane == 0)\n"
+            "    dcc_mbar_arrive(&smem.first_full[first_slot]);\n");
+    return code;
+}
+
+Tree *chain_one_lane(const ChainKernel *w, Tree *code)
+{
+    if (!w->f->rows.n_column)
+        return code;
+    return QUOTE(w->b.g->arena,
+                 "if (lane == 0) {\n"
+                 "    @CODE\n"
+                 "}\n",
+                 FILL_TREE("CODE", code));
+}
