@@ -326,3 +326,44 @@ Test(memory, is_used_again)
     cr_expect_eq(p->arena_bytes, 2 * 64 * 64 * 4);
     arena_free(f.arena);
 }
+
+/* How many rounded copies of trained parameters a run leaves to the next; and
+ * how many launches make copies when parameters are loaded. */
+static void expect_renewed(int copies, int loads, const char *update)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p = compiled(&f, arena_printf(f.arena,
+        "model m { input x : f16[512, 512]; input lr : f32;\n"
+        "  param v : f16[512, 512]; param w : f16[512, 512];\n"
+        "  y = linear(tanh(linear(x, v)), w);\n"
+        "  loss[] : f32 = sum(i, j) f32(y[i, j]) * y[i, j] / 1000;\n"
+        "  for u in params { %s }\n"
+        "  output loss; }", update), &r, &o);
+    int n = 0;
+
+    cr_assert(p, "%s", diag_text(f.diag));
+    for (int i = 0; i < p->graph->n_tensor; i++) {
+        const Tensor *t = p->graph->tensor[i];
+        if (!t->renewed || !t->prev)
+            continue;
+        cr_expect_eq(t->place, PLACE_PARAMS, "%s", update);
+        cr_expect(!tensor_is_constant(t->prev), "%s", update);
+        n++;
+    }
+    check_versions(p, update);
+    cr_expect_eq(n, copies, "%s: %d copies, not %d", update, n, copies);
+    cr_expect_eq(p->n_load, loads, "%s: %d launches at load time, not %d",
+                 update, p->n_load, loads);
+    arena_free(f.arena);
+}
+
+/* Where a kernel makes all of a parameter's next value, it makes the next copy
+ * too; not of one that is written by parts, or twice. */
+Test(memory, renewed)
+{
+    expect_renewed(2, 1, "u = u - lr * grad(loss, u);");
+    expect_renewed(0, 0, "d = grad(loss, u); u = u - lr * d;"
+                         " u = u * 0.99 + 0.001 * sum(u);");
+}

@@ -88,6 +88,8 @@ typedef struct Tensor {
     bool as_declared;   /* its last dimension is contiguous (shifts.h) */
     bool stacked;       /* its last dimension says which of a stack (stack.c) */
     bool kept;          /* is there, whether a kernel reads it or not */
+    bool renewed;       /* made at load time, and by every run for the next
+                           one (renew.h) */
     bool stopped;       /* no gradient passes through what makes it */
     bool twice;         /* gradients read it as computed again (keep.h,
                            recompute.h), maybe rounded otherwise */
@@ -245,7 +247,8 @@ bool place_reads(const Idx *const *store, int rank, Guard where,
                  const Tensor *t);
 /* A parameter that runs write, or a later version of one. */
 bool tensor_is_trained(const Tensor *t);
-/* No launch of a run writes it: a parameter, or made of such at load time. */
+/* No launch of a run writes it: a parameter, or made of such at load time and
+ * then no more. */
 bool tensor_is_constant(const Tensor *t);
 void tensor_row_major(Tensor *t);         /* sets stride and span */
 /* Does t lie in a part of `in`, or in a part of a part? */

@@ -1,6 +1,7 @@
 #include "search/copies.h"
 
 #include "group/groups.h"
+#include "search/renew.h"
 
 #include <string.h>
 
@@ -22,9 +23,10 @@ static Tensor *copied(Graph *g, const Group *gr)
     const Tensor *to = s->tensor;
     const Expr *e = s->value;
 
-    if (gr->when != WHEN_RUN || gr->n_step != 1 || s->op != R_NONE || !to ||
-        s->where.n || to->role != ROLE_TEMP || to->prev || to->host ||
-        !is_dense(to) || type_bytes(to->type) * BEGIN < 256)
+    if (gr->n_step != 1 || s->op != R_NONE || !to ||
+        (gr->when != WHEN_RUN && !to->renewed) || s->where.n ||
+        to->role != ROLE_TEMP || to->prev || to->host || !is_dense(to) ||
+        type_bytes(to->type) * BEGIN < 256)
         return NULL;
     if (e->kind == E_CAST && e->type == to->type)
         e = e->arg[0];
@@ -65,7 +67,8 @@ static Tensor *all_of(Graph *g, const char *name, const Tensor *one,
     t->path = "";
     t->role = one->role;
     t->weight = one->weight ? "" : NULL;
-    t->when = WHEN_RUN;
+    t->when = one->when;
+    t->renewed = one->renewed;
     t->at = one->at;
     return t;
 }
@@ -105,7 +108,7 @@ static Stmt *one_for_all(Graph *g, Group *const *gr, int n)
     s->value = expr_read(g, from, where, (Guard){0}, NULL);
     s->tensor = to;
     s->store = where;
-    s->when = WHEN_RUN;
+    s->when = gr[0]->when;
     s->path = "copies";
     s->at = first->at;
     s->call = first->call;
@@ -139,6 +142,7 @@ static int find_alike(const Selection *s, int at, Group **list)
     for (int i = at; i < s->n_group && from; i++) {
         const Tensor *other = copied(s->graph, s->group[i]);
         if (other && other->type == from->type &&
+            s->group[i]->when == s->group[at]->when &&
             s->group[i]->step->tensor->type ==
                 s->group[at]->step->tensor->type &&
             !has(s->graph, list, n, other))
@@ -170,6 +174,11 @@ void copies_join(Selection *s)
     /* what is computed again for gradients is not kept till then */
     bool may = g->trains && !g->word && !s->keep.n;
 
+    for (int i = 0; i < s->n_group && may; i++) {
+        Tensor *from = copied(g, s->group[i]);
+        if (from)
+            renew_copy(s, i, from);
+    }
     for (int i = 0; i < s->n_group && may; i++) {
         int n = find_alike(s, i, list);
         if (n > 1)
