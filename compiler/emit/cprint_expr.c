@@ -260,6 +260,8 @@ static const char *function(CPrint *p, Func f, bool is_float)
         return "dcc_gelu";
     case F_LOGISTIC:
         return "dcc_logistic";
+    case F_SLOPE:
+        return "dcc_logistic_slope";
     case F_GELU16:
         return "dcc_gelu16";
     case F_TF32:

@@ -45,6 +45,7 @@ static const FuncInfo funcs[F_COUNT] = {
     [F_NORMCDF] = {"normcdf", 1, 0, 11},
     [F_GELU] = {"gelu", 1, 0, 11},
     [F_LOGISTIC] = {"logistic", 1, 0, 4},
+    [F_SLOPE] = {"logistic_slope", 1, 0, 6},
     [F_GELU16] = {"gelu16", 2, 0, 9},
     [F_TF32] = {"tf32", 1, 0, 3},
     [F_STOP] = {"stop", 1, 0, 0},

@@ -136,6 +136,28 @@ void expr_visit(const Expr *e, ExprVisit *f, void *ctx)
     seen_close(&v.seen);
 }
 
+typedef struct Call {
+    Func f;
+    const Expr *of;
+    bool found;
+} Call;
+
+static void find_call(const Expr *e, void *ctx)
+{
+    Call *c = ctx;
+
+    c->found |= e->kind == E_UNARY && e->fn == c->f &&
+                expr_equal(e->arg[0], c->of);
+}
+
+bool expr_calls(const Expr *e, Func f, const Expr *of)
+{
+    Call c = {f, of, false};
+
+    expr_visit(e, find_call, &c);
+    return c.found;
+}
+
 typedef struct Descend {
     Seen seen;
     ExprArgs *f;

@@ -97,6 +97,11 @@ static double logistic(double x)
     return 1 / (1 + exp(-x));
 }
 
+static double slope(double x)
+{
+    return logistic(x) * logistic(-x);
+}
+
 /* The number of 11 bits that is nearest, of two the larger. */
 static double tf32(double x)
 {
@@ -126,7 +131,7 @@ static bool fold_call(Func f, double a, double b, double *out)
         [F_FLOOR] = floor,  [F_CEIL] = ceil,     [F_TRUNC] = trunc,
         [F_ROUND] = round,  [F_RINT] = rint,     [F_NORMCDF] = normcdf,
         [F_LOGISTIC] = logistic, [F_GELU] = gelu, [F_STOP] = itself,
-        [F_TF32] = tf32,
+        [F_TF32] = tf32,    [F_SLOPE] = slope,
     };
     static double (*const two[F_COUNT])(double, double) = {
         [F_POW] = pow,      [F_ATAN2] = atan2, [F_FMOD] = fmod,

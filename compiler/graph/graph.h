@@ -141,6 +141,7 @@ typedef enum {
        bits (parts.h); of 1 + erf and the like */
     F_TF32,
     F_NORMCDF, F_GELU /* x normcdf(x) */, F_LOGISTIC,
+    F_SLOPE /* of that: logistic(x) logistic(-x) */,
     F_GELU16 /* gelu(x + y), see functions.h */,
     F_STOP /* x, for gradients a constant; gone after lowering */, F_COUNT
 } Func;
@@ -324,6 +325,7 @@ enum { ARG_NONE = 0, ARG_0 = 1, ARG_1 = 2, ARG_2 = 4 };
 typedef unsigned ExprArgs(const Expr *e, void *ctx);
 void expr_descend(const Expr *e, ExprArgs *f, void *ctx);
 bool expr_uses(const Expr *e, const Var *v);
+bool expr_calls(const Expr *e, Func f, const Expr *of); /* has f(of) a part? */
 bool expr_equal(const Expr *a, const Expr *b); /* structurally */
 enum { EXPR_DIVISION = 8 }; /* operations of a division */
 int expr_ops(const Expr *e); /* scalar operations; exp, erf... count more */

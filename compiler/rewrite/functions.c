@@ -17,6 +17,32 @@ static bool is_unary(const Expr *e, Func f)
     return e->kind == E_UNARY && e->fn == f;
 }
 
+/* What of a and -a is not the one with a minus; NULL: they are no such two. */
+static const Expr *of_opposites(const Expr *a, const Expr *b)
+{
+    for (int i = 0; i < 2; i++) {
+        const Expr *x = i ? b : a, *minus = i ? a : b;
+        if (is_unary(minus, F_NEG) && expr_equal(minus->arg[0], x))
+            return x;
+        for (int k = 0; k < 2 && is_binary(x, F_MUL) &&
+                        is_binary(minus, F_MUL); k++)
+            if (minus->arg[k]->kind == E_CONST && minus->arg[k]->num < 0 &&
+                is_number(x->arg[k], -minus->arg[k]->num) &&
+                expr_equal(x->arg[1 - k], minus->arg[1 - k]))
+                return x;
+    }
+    return NULL;
+}
+
+/* logistic(x) logistic(-x) */
+static const Expr *slope(Graph *g, const Expr *a, const Expr *b, Type t)
+{
+    if (!is_unary(a, F_LOGISTIC) || !is_unary(b, F_LOGISTIC))
+        return NULL;
+    const Expr *x = of_opposites(a->arg[0], b->arg[0]);
+    return x ? expr_unary(g, F_SLOPE, x, t) : NULL;
+}
+
 static const Expr *times(Graph *g, const Expr *a, const Expr *b, Type t)
 {
     if (is_unary(b, F_NORMCDF) && expr_equal(a, b->arg[0]))
@@ -103,6 +129,8 @@ const Expr *function_of_sum(Graph *g, const Expr *e)
         const Expr *a = e->arg[i], *b = e->arg[1 - i];
         if (e->fn == F_ADD && is_number(a, 1) &&
             (y = one_and(g, b, 1, e->type)))
+            return y;
+        if (e->fn == F_MUL && (y = slope(g, a, b, e->type)))
             return y;
         if (e->fn == F_MUL && (y = half(b)) && made_here(y))
             return join_two(g, a, y, e->type);

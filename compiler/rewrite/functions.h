@@ -6,7 +6,7 @@
  * it. So 1 + erf(x) is taken as one function, dcc_normcdf, and 1 + tanh(x),
  * which is 2 / (1 + e^-2x), as dcc_logistic. Both keep the relative accuracy
  * where the sum is small, which the sum itself does not. x dcc_normcdf(x) is
- * dcc_gelu.
+ * dcc_gelu, and dcc_logistic(x) dcc_logistic(-x) dcc_logistic_slope(x).
  */
 #ifndef DCC_REWRITE_FUNCTIONS_H
 #define DCC_REWRITE_FUNCTIONS_H

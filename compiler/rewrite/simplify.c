@@ -1,5 +1,6 @@
 #include "rewrite/simplify.h"
 
+#include "rewrite/alike.h"
 #include "rewrite/choices.h"
 #include "rewrite/deviation.h"
 #include "rewrite/factors.h"
@@ -171,11 +172,13 @@ static const Expr *tidy_expr(Graph *g, const Expr *e, void *ctx)
     return function_of_sum(g, e);
 }
 
-/* Select to guard, needless casts, functions.h. */
+/* Select to guard, needless casts, functions.h, alike.h. */
 static void simplify_exprs(Graph *g)
 {
-    for (int i = 0; i < g->n_stmt; i++)
-        g->stmt[i]->value = expr_rewrite(g, g->stmt[i]->value, tidy_expr, NULL);
+    for (int i = 0; i < g->n_stmt; i++) {
+        Stmt *s = g->stmt[i];
+        s->value = join_alike(g, expr_rewrite(g, s->value, tidy_expr, NULL));
+    }
 }
 
 /* ---- views */

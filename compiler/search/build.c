@@ -65,6 +65,8 @@ static void note_function(const Expr *e, void *ctx)
                                e->fn == F_LOG || e->fn == F_SQRT ||
                                e->fn == F_LOGISTIC))
         add_word(w, func_name(e->fn));
+    if (e->kind == E_UNARY && e->fn == F_SLOPE)
+        add_word(w, func_name(F_LOGISTIC));
     if (e->kind == E_UNARY && e->fn == F_RSQRT)
         add_word(w, "norm");
     if (e->kind == E_BINARY && e->fn == F_ADD &&

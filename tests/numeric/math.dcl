@@ -90,6 +90,24 @@ model fn_sums {
   output f[i, j] = (1 - tanh(u[i, j])) * x[i, j];
   output g = silu(u);
 }
+// Slopes of functions that are logistic ones, at 0 and far out.
+model fn_slopes {
+  input x : f32[7, 33];
+  u[i, j] = i == 0 ? 0 : i == 1 ? 300 * x[i, j] : 6 * x[i, j];
+  z = gelu(u, approximate = "tanh");
+  s = silu(u);
+  loss[] : f32 = sum(i, j) z[i, j] + sum(i, j) s[i, j] * j;
+  output a = grad(loss, u);
+  squares[] : f32 = sum(i, j) tanh(u[i, j]) * j;
+  output b = grad(squares, u);
+}
+model fn_slopes_f16 {
+  input x : f16[7, 33];
+  u = 6 * x;
+  z = gelu(u, approximate = "tanh");
+  loss[] : f32 = sum(i, j) z[i, j] * j;
+  output a = grad(loss, u);
+}
 model fn_select {
   input x : f32[29];
   output y[i] = x[i] > 0 ? log(x[i]) : x[i] < -1 ? -x[i] : 0;

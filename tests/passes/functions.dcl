@@ -15,3 +15,15 @@ model functions {
   output plain[i] = 1 / (2 + exp(y[i]));
   output no_sum[i] = 1 - exp(y[i]);
 }
+// Slopes: of the logistic function one function, and of a product of three one
+// term. What would cancel, and a sum of one value twice, stay.
+model fn_slopes {
+  input x : f32[8];
+  u = gelu(x, approximate = "tanh");
+  v = silu(x);
+  loss[] : f32 = sum(i) u[i] + sum(i) v[i];
+  output g = grad(loss, x);
+  output h[i] = x[i] * (0.5 * x[i]) + x[i] * x[i] * 0.25 + exp(x[i]);
+  output o[i] = x[i] * (0.5 * x[i]) + x[i] * x[i] * -0.25;
+  output t[i] = x[i] * 0.5 + x[i] * 0.25;
+}

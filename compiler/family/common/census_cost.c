@@ -7,14 +7,23 @@
 
 /* What a nest computes and touches: counted once, then for a spread. */
 
+typedef struct Specials {
+    double n;
+    const Expr *of; /* what they are counted in */
+} Specials;
+
 static void add_special(const Expr *e, void *ctx)
 {
-    double *n = ctx;
+    Specials *s = ctx;
+    double *n = &s->n;
 
     if (e->kind == E_UNARY && e->fn >= F_SQRT && e->fn <= F_LGAMMA)
         *n += 1;
     else if (e->kind == E_UNARY && e->fn >= F_NORMCDF)
-        *n += e->fn == F_LOGISTIC ? 2 : 1;
+        *n += e->fn == F_LOGISTIC ? 2
+              : e->fn != F_SLOPE  ? 1
+              : expr_calls(s->of, F_LOGISTIC, e->arg[0]) ? 0
+                                                         : 2;
     else if (e->kind == E_BINARY &&
              (e->fn == F_POW || e->fn == F_ATAN2 || e->fn == F_FMOD ||
               (e->fn == F_DIV && type_is_float(e->type) &&
@@ -239,11 +248,12 @@ static void count_store(const Census *c, const Spread *s, Access x, Traffic *t)
 
 static void take_step(Census *c, const Step *s)
 {
-    double n = c->rows * (is_col_step(s) ? c->cols : 1), special = 0;
+    double n = c->rows * (is_col_step(s) ? c->cols : 1);
+    Specials special = {0, s->value};
 
     expr_visit(s->value, add_special, &special);
     c->flops += n * (expr_ops(s->value) + (s->op != R_NONE));
-    c->special += n * special;
+    c->special += n * special.n;
     if (s->tensor)
         VEC_PUSH(c->graph->arena, c->access, c->n, c->cap) =
             (Access){.tensor = s->tensor,

@@ -323,18 +323,26 @@ static bool special(const Expr *e)
             (e->fn == F_DIV || e->fn == F_POW || e->fn == F_GELU16));
 }
 
-/* exp and rsqrt are one instruction of the special pipe, others several. */
+typedef struct Specials {
+    Contract *x;
+    const Expr *of; /* what they are counted in */
+} Specials;
+
+/* exp and rsqrt are one instruction of the special pipe, others several; a
+ * logistic function's slope has the function's own. */
 static void count_special(const Expr *e, void *ctx)
 {
-    Contract *x = ctx;
+    const Specials *s = ctx;
+    Contract *x = s->x;
     bool one = e->fn == F_EXP || e->fn == F_RSQRT || e->fn == F_EXP2 ||
                e->fn == F_NORMCDF || e->fn == F_GELU;
 
-    if (!special(e))
+    if (!special(e) || (e->fn == F_SLOPE &&
+                        expr_calls(s->of, F_LOGISTIC, e->arg[0])))
         return;
-    x->special += e->fn == F_LOGISTIC          ? 2
-                  : e->kind == E_UNARY && !one ? 3
-                                               : 1;
+    x->special += e->fn == F_LOGISTIC || e->fn == F_SLOPE ? 2
+                  : e->kind == E_UNARY && !one            ? 3
+                                                          : 1;
     x->library |= e->fn < F_NORMCDF;
 }
 
@@ -342,7 +350,7 @@ double contract_specials(const Contract *x, const Expr *e)
 {
     Contract only = {.g = x->g};
 
-    expr_visit(e, count_special, &only);
+    expr_visit(e, count_special, &(Specials){&only, e});
     return only.special;
 }
 
@@ -465,15 +473,17 @@ static bool finish_open(Contract *x, Graph *g, const Group *gr,
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];
         if (s->op == R_NONE && !s->over_cols && !x->gone[i]) {
-            expr_visit(x->value[i], count_special, x);
+            expr_visit(x->value[i], count_special, &(Specials){x, x->value[i]});
             expr_visit(x->value[i], count_read, &x->ops);
             x->ops += expr_ops(x->value[i]);
         }
         x->ops += s->tensor ? 2 : 0;
     }
     for (int i = 0; gr->pieces && gr->pieces->reduced &&
-                    i < gr->pieces->n_step; i++)
-        expr_visit(gr->pieces->step[i].value, count_special, x);
+                    i < gr->pieces->n_step; i++) {
+        const Expr *value = gr->pieces->step[i].value;
+        expr_visit(value, count_special, &(Specials){x, value});
+    }
     x->ops += contract_reduced_ops(x, false);
     x->ops += x->c.range != NULL;
     x->ops /= x->c.parts; /* of a column, of which a point has some */
