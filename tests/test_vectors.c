@@ -193,3 +193,26 @@ Test(variants, rows_added_up)
     cr_expect_str_eq(p->run[p->n_run - 1].kernel->family, "contract_mma");
     arena_free(f.arena);
 }
+
+/* Where rows' values are is read once a row, ahead of the products as they
+ * are themselves. */
+Test(variants, rows_that_data_name)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Buf b = {0};
+    CudaProgram *p = compiled_body(
+        &f,
+        "input x : f16[4096, 768]; param w : f16[768, 768];"
+        " input ids : i32[4096] in 0..512; input t : f16[512, 768];"
+        " h = linear(x, w); output y[i, j] = h[i, j] + t[ids[i], j];",
+        &o);
+
+    emit_kernel(&b, p, p->run[0].kernel);
+    const char *text = buf_text(&b), *read = strstr(text, "ids_own[i] = ids[");
+    const char *value = strstr(text, "768 * ids_own[i]");
+    cr_expect(read && value && value < strstr(text, "dcc_wgmma_fence"), "%s",
+              text);
+    buf_free(&b);
+    arena_free(f.arena);
+}

@@ -256,6 +256,15 @@ static void note_early(const Finish *f, ContractAhead *a)
             a->early[a->n_early++] = f->vec[i].read;
 }
 
+static bool of_columns(const Side *n, Guard in)
+{
+    bool uses = guard_uses(in, n->linear);
+
+    for (int i = 0; i < n->n; i++)
+        uses |= guard_uses(in, n->v[i]);
+    return uses;
+}
+
 /* Reads of what belongs to single results: all pieces of it that a thread has
  * are asked for at once, if there are registers. */
 static void put_rows_ahead(Finish *f, ContractAhead *a, ContractPlace *place)
@@ -271,6 +280,8 @@ static void put_rows_ahead(Finish *f, ContractAhead *a, ContractPlace *place)
         bool several = v->count > 1; /* f32 beside 16-bit results */
         if (!finish_ahead(x, v) || !finish_uses(&x->f->m, v->read) ||
             (several && x->f->elem == T_F32) || !a->pieces)
+            continue;
+        if (of_columns(&x->f->n, v->read->in)) /* what is not read is 0 */
             continue;
         int own = v->piece * type_bytes(v->read->tensor->type) > 4 ? 2 : 1;
         own = a->vec == 8 ? each * v->count : a->pieces * own;

@@ -99,15 +99,28 @@ static void put_loop(ContractBuild *x, Tree *b, bool loads, const Tree *body)
 
 /* ---- early loads --------------------------------------------- */
 
-static bool index_has_data(const Expr *e)
+typedef struct Places {
+    const ContractBuild *x;
+    const Expr *of;
+    bool late; /* data that no register has say where it is, or whether */
+} Places;
+
+static void find_late(const Expr *e, void *ctx)
 {
-    for (int i = 0; i < e->tensor->rank; i++)
-        if (idx_has_data(e->at[i]))
-            return true;
-    for (int i = 0; i < e->in.n; i++)
-        if (idx_has_data(e->in.cond[i].e))
-            return true;
-    return false;
+    Places *p = ctx;
+    bool held = e == p->of || e->kind != E_READ;
+
+    for (int i = 0; i < p->x->n_held && !held; i++)
+        held = expr_equal(p->x->held[i], e);
+    p->late |= !held;
+}
+
+static bool is_late(const ContractBuild *x, const Expr *read)
+{
+    Places p = {x, read, false};
+
+    expr_visit(read, find_late, &p);
+    return p.late;
 }
 
 static bool stored(const Group *gr, const Tensor *t)
@@ -120,7 +133,7 @@ static bool stored(const Group *gr, const Tensor *t)
 
 bool finish_ahead(const ContractBuild *x, const Vector *v)
 {
-    return v->read && !index_has_data(v->read) &&
+    return v->read && !is_late(x, v->read) &&
            !stored(x->f->gr, v->read->tensor) &&
            !finish_input(x, v->read->tensor);
 }

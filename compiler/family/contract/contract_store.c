@@ -187,16 +187,27 @@ static const char *element(const Finish *f, const Vector *v)
                               v->piece, v->piece);
 }
 
+/* What registers have of row i. */
+static const char *held_read(const Expr *read, void *ctx)
+{
+    const ContractBuild *x = ((const Finish *)ctx)->x;
+
+    for (int i = 0; i < x->n_held; i++)
+        if (expr_equal(x->held[i], read))
+            return arena_printf(x->g->arena, "%s[i]", x->held_id[i]);
+    return NULL;
+}
+
 static const char *staged_read(const Expr *read, void *ctx)
 {
     const Finish *f = ctx;
+    const char *held = held_read(read, ctx);
 
     for (int i = 0; i < f->n_scalar; i++)
         if (f->scalar[i]->tensor == read->tensor)
             return f->scalar_id[i];
-    for (int i = 0; i < f->x->n_held; i++)
-        if (expr_equal(f->x->held[i], read))
-            return arena_printf(f->x->g->arena, "%s[i]", f->x->held_id[i]);
+    if (held)
+        return held;
     for (int i = 0; i < f->n_vec; i++) {
         const Vector *v = &f->vec[i];
         if (!v->read || !expr_equal(v->read, read))
@@ -251,12 +262,15 @@ void finish_read(Finish *f, Tree *b, const Vector *v)
         return;
     }
 
+    cp->staged = held_read;
+    cp->ctx = f;
     put_where(
         cp, b, v->read->in,
         QUOTE(b->arena, "dcc_read(@id, &@tensor[@at]);\n", FILL("id", v->id),
               FILL("tensor", cprint_tensor(cp, t)),
               FILL("at", cprint_element(
                              cp, t, tensor_offset(f->x->g, t, v->read->at)))));
+    cp->staged = NULL;
 }
 
 /* "y_out[2]" */

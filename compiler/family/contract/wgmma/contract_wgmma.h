@@ -48,6 +48,7 @@ typedef struct WgmmaForm {
     int more_regs;          /* and of results beyond the first */
     bool rows_read;         /* and whether that is of rows */
     bool more_rows_read;
+    int row_reads;          /* how many are of rows and columns */
     Plane input[WGMMA_INPUTS]; int n_input; /* what results read at their own
                                places, of which TMA may bring all */
     bool turned;            /* rows are columns of the result, and boxes of it

@@ -375,10 +375,11 @@ static int pairs_ahead(const WgmmaBuild *w)
     enum { MOST = 32 }; /* registers */
     int all = w->p->own / 8;
 
-    for (int n = all; n >= 1; n--)
-        if (all % n == 0 && n * (w->p->wm / 32) * 2 <= MOST &&
-            n * (w->p->wm / 32) * 2 + 8 <= w->p->spare_rows)
-            return n;
+    for (int reads = w->f->row_reads; reads >= 1; reads--)
+        for (int n = all; n >= 1; n--)
+            if (all % n == 0 && n * (w->p->wm / 32) * 2 <= MOST &&
+                reads * n * (w->p->wm / 32) * 2 + 8 <= w->p->spare_rows)
+                return n;
     return 0;
 }
 

@@ -125,6 +125,71 @@ static void find_held(const Expr *e, void *ctx)
     x->held[x->n_held++] = e;
 }
 
+/* Of rows alone, where others' places are made of it. */
+static void find_place(const Expr *e, void *ctx)
+{
+    WgmmaBuild *w = ctx;
+    ContractBuild *x = &w->x;
+    const Var *m = w->f->tma.m.axis[0].linear, *n = w->f->tma.n.axis[0].linear;
+
+    if (e->kind != E_READ || type_is_float(e->type) || e->in.n ||
+        x->n_held == MAX_EARLY)
+        return;
+    const Expr *read = by_numbers(w, e);
+    if (!expr_uses(read, m) || expr_uses(read, n))
+        return;
+    for (int i = 0; i < x->n_held; i++)
+        if (expr_equal(x->held[i], e))
+            return;
+    x->held_id[x->n_held] = cprint_fresh(
+        &x->cp, arena_printf(x->g->arena, "%s_own",
+                             cprint_tensor(&x->cp, e->tensor)));
+    x->held[x->n_held++] = e;
+}
+
+/* "m0 + ..", or the last row */
+static const char *row_of_point(const WgmmaBuild *w)
+{
+    return arena_printf(w->x.g->arena,
+                        cut_rows(w) ? "min(m0 + %s, M - 1)" : "m0 + %s",
+                        wgmma_point_row(w->p));
+}
+
+/* Data that say where rows' values are: what they point at is asked for as
+ * other reads are, not behind them one by one. */
+static void hold_places(WgmmaBuild *w, Tree *b)
+{
+    ContractBuild *x = &w->x;
+    CPrint *cp = &x->cp;
+    Tree *reads = tree_list(b->arena);
+
+    if (x->p->t.split > 1 || w->p->parts > 1 || x->p->patch ||
+        w->f->turned || w->f->tma.m.n != 1 || w->f->tma.n.n != 1)
+        return;
+    for (int i = 0; i < x->f->gr->n_step; i++)
+        if (x->f->gr->step[i].op == R_NONE && !x->f->gr->step[i].over_cols)
+            expr_visit(x->f->value[i], find_place, w);
+    CScope scope = cprint_open(cp);
+    cprint_name(cp, w->f->tma.m.axis[0].linear, "m");
+    for (int i = 0; i < x->n_held; i++) {
+        const Expr *e = by_numbers(w, x->held[i]);
+        PUT(b, "@type @own[WM / 32];\n", FILL("type", type_cname(e->type)),
+            FILL("own", x->held_id[i]));
+        PUT(reads, "@own[i] = @tensor[@at];\n", FILL("own", x->held_id[i]),
+            FILL("tensor", cprint_tensor(cp, e->tensor)),
+            FILL("at", cprint_element(cp, e->tensor, place_of(w, e))));
+    }
+    cprint_close(cp, scope);
+    if (x->n_held)
+        PUT(b,
+            "#pragma unroll\n"
+            "for (int i = 0; i < WM / 32; ++i) {\n"
+            "    const int m = @m;\n"
+            "    @READS\n"
+            "}\n",
+            FILL("m", row_of_point(w)), FILL_TREE("READS", reads));
+}
+
 void wgmma_hold_rows(WgmmaBuild *w, Tree *b)
 {
     ContractBuild *x = &w->x;
@@ -132,6 +197,7 @@ void wgmma_hold_rows(WgmmaBuild *w, Tree *b)
     Tree *reads = tree_list(b->arena);
     const char *names = "";
 
+    hold_places(w, b);
     if (!shares(w) || w->p->consumers > 1 || w->p->parts > 1)
         return;
     for (int i = 0; i < x->f->gr->n_step; i++)
@@ -187,7 +253,6 @@ void wgmma_touch_reads(WgmmaBuild *w, Tree *b)
             n, FILL_TREE("COLUMNS", columns));
         return;
     }
-    const char *m = wgmma_point_row(w->p);
     PUT(b,
         "// What the epilogue reads is in the L2 by then.\n"
         "#pragma unroll\n"
@@ -201,9 +266,7 @@ void wgmma_touch_reads(WgmmaBuild *w, Tree *b)
         "        @ALL\n"
         "    }\n"
         "}\n",
-        FILL("m", arena_printf(b->arena,
-                               cut_rows(w) ? "min(m0 + %s, M - 1)" : "m0 + %s",
-                               m)),
+        FILL("m", row_of_point(w)),
         FILL_TREE("ROWS", rows), n,
         FILL_TREE("COLUMNS", columns), FILL_TREE("ALL", all));
 }
