@@ -48,31 +48,151 @@ DCC_DEVICE int dcc_list_rows(const int (&row)[AHEAD], unsigned (&list)[SIZE],
     return all;
 }
 
-// Which of the list's 32 entries from `at` on are this thread's, a bit each. A
-// row has LANES * SHARE threads of a warp side by side, of which each SHARE
-// that are neighbours have the entries in turns. The block's first thread has
-// row `from`.
-template <int LANES, int SHARE>
-DCC_DEVICE unsigned dcc_listed(const unsigned *list, int at, int n, int from)
+// Stores the places of a list's entries by their rows, those of a row as they
+// were. first[r] is where row r's begin, first[ROWS] how many there are. Says
+// whether a row has so many more than others that all threads are to have them
+// (dcc_list_crowd). Nobody reads `places` and `first` when it is called.
+template <int MOST, int SIZE, int ENDS, int WARPS>
+DCC_DEVICE bool dcc_list_store(const unsigned (&list)[SIZE], int n,
+                               unsigned short (&places)[SIZE],
+                               int (&first)[ENDS], int (&warps)[WARPS])
 {
-    const int lane = threadIdx.x % 32, of_warp = 32 / (LANES * SHARE);
-    const int first = from + (int)(threadIdx.x / 32) * of_warp;
-    const int row = at + lane < n ? (int)(list[at + lane] >> 16) : -1;
-    const unsigned turns = (unsigned)(~0ull / ((1ull << SHARE) - 1));
-    unsigned mine = 0;
+    enum {
+        ROWS = ENDS - 1,
+        EACH = (ROWS + WARPS - 1) / WARPS, // of a warp
+        GROUP = EACH < 8 ? EACH : 8        // counted together
+    };
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int end = min((warp + 1) * EACH, (int)ROWS);
 
+    for (int r = warp * EACH; r < end; r += GROUP) {
+        int count[GROUP] = {};
+        for (int at = 0; at < n; at += 32) {
+            const int row = at + lane < n ? (int)(list[at + lane] >> 16) : -1;
 #pragma unroll
-    for (int r = 0; r < of_warp; ++r) {
-        const unsigned is = __ballot_sync(0xffffffffu, row == first + r);
-        mine = lane / (LANES * SHARE) == r ? is : mine;
+            for (int g = 0; g < GROUP; ++g)
+                count[g] += __popc(__ballot_sync(0xffffffffu, row == r + g));
+        }
+#pragma unroll
+        for (int g = 0; g < GROUP; ++g)
+            if (lane == g && r + g < end)
+                first[r + g] = count[g];
     }
-    return mine & turns << lane % SHARE;
+    __syncthreads();
+    if (warp == 0) {
+        bool crowd = false;
+        int before = 0;
+        for (int r = 0; r < ROWS; r += 32) {
+            const int own = r + lane < ROWS ? first[r + lane] : 0;
+            int sum = own;
+#pragma unroll
+            for (int o = 1; o < 32; o *= 2) {
+                const int up = __shfl_up_sync(0xffffffffu, sum, o);
+                sum += lane >= o ? up : 0;
+            }
+            if (r + lane < ROWS)
+                first[r + lane] = before + sum - own;
+            before += __shfl_sync(0xffffffffu, sum, 31);
+            crowd |= __any_sync(0xffffffffu,
+                                own > MOST && own * ROWS > 2 * n);
+        }
+        if (lane == 0) {
+            first[ROWS] = before;
+            warps[0] = crowd;
+        }
+    }
+    __syncthreads();
+    for (int r = warp * EACH; r < end; r += GROUP) {
+        int to[GROUP];
+#pragma unroll
+        for (int g = 0; g < GROUP; ++g)
+            to[g] = first[min(r + g, (int)ROWS)];
+        for (int at = 0; at < n; at += 32) {
+            const unsigned entry = at + lane < n ? list[at + lane] : ~0u;
+#pragma unroll
+            for (int g = 0; g < GROUP; ++g) {
+                const bool is = (int)(entry >> 16) == r + g && r + g < end;
+                const unsigned in = __ballot_sync(0xffffffffu, is);
+                if (is)
+                    places[to[g] + __popc(in & ((1u << lane) - 1))] =
+                        (unsigned short)entry;
+                to[g] += __popc(in);
+            }
+        }
+    }
+    const bool crowd = warps[0];
+    __syncthreads();
+    return crowd;
 }
 
-// The place of the first entry that `left` has, which has one.
-DCC_DEVICE int dcc_first_listed(const unsigned *list, int at, unsigned left)
+// Whether a row has more entries than MOST and twice as many as its block's
+// rows have in the mean.
+template <int MOST, int ENDS>
+DCC_DEVICE bool dcc_list_crowd(const int (&first)[ENDS], int row)
 {
-    return (int)(list[at + __ffs((int)left) - 1] & 0xffff);
+    const int own = first[row + 1] - first[row];
+
+    return own > MOST && own * (ENDS - 1) > 2 * first[ENDS - 1];
+}
+
+// Which of a warp's threads that have the same columns this is. A row has LANES
+// * SHARE threads side by side, of which each SHARE that are neighbours have
+// the same.
+template <int LANES, int SHARE> DCC_DEVICE int dcc_list_turn()
+{
+    const int lane = threadIdx.x % 32;
+
+    return (int)(threadIdx.x / 32) * (32 / LANES) +
+           lane / (LANES * SHARE) * SHARE + lane % SHARE;
+}
+
+// Leaves what a warp's threads have of a row, in parts[warp].
+template <class Op, int LANES, int SHARE, int N, class T, int WARPS, int SIZE>
+DCC_DEVICE void dcc_list_leave(T (&part)[N], T (&parts)[WARPS][SIZE])
+{
+    const int lane = threadIdx.x % 32;
+
+    __syncthreads();
+#pragma unroll
+    for (int v = 0; v < N; ++v) {
+#pragma unroll
+        for (int o = 1; o < 32; o *= 2)
+            if (o < SHARE || o >= LANES * SHARE)
+                part[v] = Op::apply(part[v],
+                                    __shfl_xor_sync(0xffffffffu, part[v], o));
+        if (lane < LANES * SHARE && lane % SHARE == 0)
+            parts[threadIdx.x / 32][lane / SHARE * N + v] = part[v];
+    }
+    __syncthreads();
+}
+
+template <class Op, int LANES, int SHARE, class T, int WARPS, int SIZE>
+DCC_DEVICE void dcc_list_leave(T part, T (&parts)[WARPS][SIZE])
+{
+    T one[1] = {part};
+
+    dcc_list_leave<Op, LANES, SHARE>(one, parts);
+}
+
+// Adds what all warps have left to the row's own.
+template <class Op, int LANES, int SHARE, int N, class T, int WARPS, int SIZE>
+DCC_DEVICE void dcc_list_take(T (&sum)[N], const T (&parts)[WARPS][SIZE])
+{
+    const int lane = threadIdx.x / SHARE % LANES;
+
+#pragma unroll
+    for (int v = 0; v < N; ++v)
+        for (int w = 0; w < WARPS; ++w)
+            sum[v] = Op::apply(sum[v], parts[w][lane * N + v]);
+}
+
+template <class Op, int LANES, int SHARE, class T, int WARPS, int SIZE>
+DCC_DEVICE void dcc_list_take(T &sum, const T (&parts)[WARPS][SIZE])
+{
+    T one[1] = {sum};
+
+    dcc_list_take<Op, LANES, SHARE>(one, parts);
+    sum = one[0];
 }
 
 #endif

@@ -238,6 +238,25 @@ Test(picks, scatters)
                 "contract_mma", "", NULL);
 }
 
+/* Many points of each row are pieces' first: 65536 of 512 rows were a block's
+ * each, by all of its points. */
+Test(picks, scatters_in_pieces)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p = compiled(
+        &f, "model m { input ids : i32[65536] in 0..512;"
+            " input x : f16[65536, 128]; output y[i, j] : f16[512, 128] ="
+            " sum(p) (ids[p] == i ? x[p, j] : 0); }", &r, &o);
+
+    cr_assert(p, "%s", diag_text(f.diag));
+    cr_assert_eq(p->n_run, 2);
+    cr_expect_str_eq(p->run[0].kernel->family, "listed");
+    cr_expect_gt(p->run[0].kernel->grid[2], 1);
+    arena_free(f.arena);
+}
+
 /* Attention to fewer keys than a tile has columns keeps no scores in memory. */
 Test(picks, short_sequences)
 {

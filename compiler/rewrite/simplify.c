@@ -11,6 +11,7 @@
 #include "rewrite/inline.h"
 #include "rewrite/inplace.h"
 #include "rewrite/levels.h"
+#include "rewrite/named.h"
 #include "rewrite/number.h"
 #include "rewrite/paths.h"
 #include "rewrite/phase.h"
@@ -492,6 +493,7 @@ void tidy(Graph *g, const Prices *p)
     split_phases(g);
     separate_windows(g);
     reduce_products(g);
+    split_named(g);
     split_long_reductions(g, p && p->boxes);
     simplify_dead(g);
 }

@@ -9,3 +9,10 @@ model ls_several { input ids : i32[900] in 0..70; input x : f32[900]; output y[i
 model ls_mean { input ids : i32[300] in 0..40; input x : f16[300, 600]; a[i, j] : f16[40, 600] = sum(p) (ids[p] == i ? x[p, j] : 0); n[i] : f32[40] = sum(p) (ids[p] == i ? 1.0 : 0.0); output y[i, j] = a[i, j] / max(n[i], 1.0); }
 model ls_state { input ids : i32[60] in 0..9; input x : f32[60, 3]; state k : f32[9, 3]; k[ids[i], d] += x[i, d]; output y = k * 1; }
 model ls_one_row { input ids : i32[400] in 0..2; input x : bf16[400, 40]; output y[i, j] : bf16[1000, 40] = sum(p) (ids[p] == i ? x[p, j] : 0); }
+// most points name few rows
+model ls_skew { input ids : i32[3000] in 0..90; input x : f16[3000, 24]; output y[i, j] : f16[45, 24] = sum(p) ((ids[p] < 80 ? 3 : ids[p] % 45) == i ? x[p, j] : 0); }
+model ls_skew_two { input ids : i32[2500] in 0..300; input x : f32[2500, 5]; output y[i, j] : f32[120, 5] = sum(p) ((ids[p] < 150 ? 70 : ids[p] < 200 ? 69 : ids[p] - 190) == i ? x[p, j] : 0); output m[i, j] : f32[120, 5] = max(p) ((ids[p] < 150 ? 70 : ids[p] < 200 ? 69 : ids[p] - 190) == i ? x[p, j] : -1); }
+model ls_skew_count { input ids : i32[9000] in 0..40; output n[i] : i32[60] = sum(p) ((ids[p] < 39 ? 17 : p % 60) == i ? 1 : 0); }
+model ls_skew_rows { input ids : i32[4000] in 0..9; input x : bf16[4000, 40]; input s : f32[100]; output y[i, j] : f32[100, 40] = sum(p) ((ids[p] < 6 ? 99 : ids[p]) == i ? x[p, j] * s[i] : 0); }
+// many points of each row: in pieces
+model ls_pieces { input ids : i32[4, 4096] in 0..140; input x : f16[4, 4096, 64]; output y[i, j] : f16[128, 64] = sum(b, p) (ids[b, p] == i ? x[b, p, j] : 0); }

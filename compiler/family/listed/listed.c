@@ -253,6 +253,21 @@ ListedPlan listed_plan(const ListedForm *f, const Variant *v)
     return p;
 }
 
+size_t listed_smem(const ListedPlan *p)
+{
+    const size_t turn = (size_t)p->threads * (size_t)p->ahead;
+
+    return turn * (sizeof(int) + sizeof(short)) +
+           ((size_t)p->rows + 1 + (size_t)p->threads / WARP) * sizeof(int);
+}
+
+int listed_crowd(const ListedPlan *p)
+{
+    enum { TURNS = 4 };
+
+    return TURNS * LISTED_LOADS * p->share;
+}
+
 enum { MOST_VARIANTS = 96, EACH = 4, MOST_SUMS_EACH = 32 };
 
 /* Those of so many threads with vectors of `vec`. */

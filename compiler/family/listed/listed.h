@@ -45,6 +45,10 @@ typedef struct ListedPlan {
 
 enum { LISTED_LOADS = 8 }; /* points of a row whose loads are under way */
 ListedPlan listed_plan(const ListedForm *f, const Variant *v);
+size_t listed_smem(const ListedPlan *p);
+/* A row has more points than the other rows of its block: how many are more
+ * than its own threads are left alone with. */
+int listed_crowd(const ListedPlan *p);
 double listed_blocks(const ListedForm *f, const ListedPlan *p);
 void listed_traffic(const ListedForm *f, const ListedPlan *p, Traffic *t);
 void listed_cost(const void *form, const Variant *v, Cost *c);

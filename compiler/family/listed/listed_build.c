@@ -15,6 +15,7 @@ typedef struct Build {
     const char *share;  /* a thread's turn; NULL: it has all */
     const char *turn;   /* which of a thread's rows; NULL: it has one */
     const char *active; /* has a row and columns at all; NULL: each thread */
+    const char *sum[MAX_STEPS]; /* a thread's, of its rows */
 } Build;
 
 static const char *text(Build *b, const char *fmt, ...)
@@ -60,16 +61,19 @@ static void note_active(Build *b, const char *what)
     b->active = b->active ? text(b, "%s && %s", b->active, what) : what;
 }
 
-/* A thread's row, or, with several, that of this turn. */
-static void name_row(Build *b, Tree *out)
+/* A thread's row among the block's; of several that of this turn. */
+static const char *own_row(Build *b)
+{
+    return b->turn ? text(b, "%s * (ROWS / EACH) + %s", b->turn, b->mine)
+                   : b->mine;
+}
+
+static void name_row(Build *b, Tree *out, const char *at)
 {
     CPrint *p = &b->body.print;
     const ListedForm *f = b->form;
     const char *size = kernel_extent(b->graph, b->kernel, f->row);
-    const char *at = b->mine;
 
-    if (b->turn)
-        at = text(b, "%s * (ROWS / EACH) + %s", b->turn, at);
     if (b->first)
         at = text(b, "%s + %s", b->first, at);
     const char *row = cprint_var(p, f->row);
@@ -102,7 +106,7 @@ static void setup_row(Build *b, Tree *out)
             FILL("first", b->first));
     }
     if (b->plan.each == 1)
-        name_row(b, out);
+        name_row(b, out, own_row(b));
 }
 
 /* What is done for each of a thread's rows. */
@@ -222,27 +226,31 @@ static void put_list(Build *b, Tree *out, const char *chunk, const char *n)
         FILL("chunk", chunk), FILL_TREE("BODY", in), FILL("n", n));
 }
 
-/* The terms of the points that are the row's, LISTED_LOADS at a time. */
-static void put_terms(Build *b, Tree *out, const char *chunk, const char *n)
+static bool is_sum(const Step *s)
+{
+    return s->over_cols && s->op != R_NONE;
+}
+
+/* Whether all threads may have a row: none of its values came ahead. */
+static bool crowds(const Build *b)
+{
+    return b->plan.rows > 1 && !b->form->ahead;
+}
+
+/* The terms of the points that a list's places from `at` on, `step` apart, have
+ * before `end`, LISTED_LOADS at a time. */
+static void put_terms(Build *b, Tree *out, const char *chunk, const char *from,
+                      const char *end, const char *by)
 {
     Body *body = &b->body;
     CPrint *p = &body->print;
-    Arena *a = b->graph->arena;
     int step[MAX_STEPS], count;
-    Tree *in = tree_list(a);
-    const char *at = cprint_fresh(p, "at"), *left = cprint_fresh(p, "left");
+    Tree *in = tree_list(b->graph->arena);
+    const char *at = cprint_fresh(p, "at"), *k = cprint_fresh(p, "k");
     const char *point = cprint_fresh(p, "point");
-    const char *more = cprint_fresh(p, "more"), *k = cprint_fresh(p, "k");
-
-    const char *from = b->turn ? text(b, "%s * (ROWS / EACH)", b->turn) : "0";
-    const char *active = b->active;
-    Tree *each = tree_list(a);
+    const char *more = cprint_fresh(p, "more");
 
     count = schedule_pass(b->form->plain, &b->schedule, 0, step);
-    CScope rows = cprint_open(p);
-    if (b->turn)
-        name_row(b, each);
-    b->active = active;
     CScope scope = cprint_open(p);
     const int held = body->n_held;
     name_point(b, in, point);
@@ -251,32 +259,155 @@ static void put_terms(Build *b, Tree *out, const char *chunk, const char *n)
     body->lane_if = NULL;
     body->n_held = held;
     cprint_close(p, scope);
-    PUT(each,
-        "unsigned @left =\n"
-        "    dcc_listed<LANES, SHARE>(smem.list, @at, @n, @from);\n"
+    PUT(out,
         "int @point = 0;\n"
-        "while (@left) {\n"
+        "for (int @at = @from; @at < @end; @at += @loads * @by) {\n"
         "    #pragma unroll\n"
         "    for (int @k = 0; @k < @loads; ++@k) {\n"
-        "        const bool @more = @left != 0;\n"
+        "        const bool @more = @at + @k * @by < @end;\n"
         "        if (@more)\n"
-        "            @point = @chunk +\n"
-        "                dcc_first_listed(smem.list, @at, @left);\n"
-        "        @left &= @left - 1;\n"
+        "            @point = @chunk + smem.places[@at + @k * @by];\n"
         "        @BODY\n"
         "    }\n"
         "}\n",
-        FILL("left", left), FILL("at", at), FILL("n", n), FILL("from", from),
+        FILL("at", at), FILL("from", from), FILL("end", end), FILL("by", by),
         FILL("point", point), FILL("k", k), FILL_INT("loads", LISTED_LOADS),
         FILL("more", more), FILL("chunk", chunk), FILL_TREE("BODY", in));
+}
+
+/* Each row's terms, by its own threads. */
+static void put_own(Build *b, Tree *out, const char *chunk)
+{
+    CPrint *p = &b->body.print;
+    const char *active = b->active, *row = cprint_fresh(p, "own");
+    const char *from = text(b, "smem.first[%s]", row);
+    const char *end = cprint_fresh(p, "end");
+    Tree *each = tree_list(b->graph->arena), *in = tree_list(b->graph->arena);
+
+    CScope rows = cprint_open(p);
+    if (b->turn)
+        name_row(b, each, own_row(b));
+    b->active = active;
+    PUT(each, "const int @row = @own;\n", FILL("row", row),
+        FILL("own", own_row(b)));
+    put_terms(b, in, chunk, b->share ? text(b, "%s + %s", from, b->share) : from,
+              end, "SHARE");
+    PUT(each,
+        crowds(b) ? "const int @end = dcc_list_crowd<CROWD>(smem.first, @row)\n"
+                    "    ? 0 : smem.first[@row + 1];\n"
+                    "@BODY\n"
+                  : "const int @end = smem.first[@row + 1];\n"
+                    "@BODY\n",
+        FILL("end", end), FILL("row", row), FILL_TREE("BODY", in));
     cprint_close(p, rows);
-    in = tree_list(a);
-    put_each(b, in, each);
+    put_each(b, out, each);
+}
+
+/* Where the warps leave what they have of a row. */
+static const char *parts_of(Build *b, const Step *s)
+{
+    const bool real = type_is_float(s->type);
+    const char *name = real ? "parts" : "int_parts";
+    const char *decl =
+        text(b, b->plan.vec > 1 ? "%s %s[THREADS / 32][LANES * VEC]"
+                                : "%s %s[THREADS / 32][LANES]",
+             cprint_ctype(s->type), name);
+    bool known = false;
+
+    for (int i = 0; i < b->kernel->n_smem; i++)
+        known |= !strcmp(b->kernel->smem[i].decl, decl);
+    if (!known) {
+        kernel_smem(b->graph, b->kernel, 0, decl, "of a row, each warp's");
+        b->kernel->smem_bytes += (size_t)b->plan.threads / WARP *
+                                 (size_t)(b->plan.lanes * b->plan.vec) *
+                                 sizeof(int);
+    }
+    return text(b, "smem.%s", name);
+}
+
+/* What all threads have of a row becomes its own threads'. */
+static void put_join(Build *b, Tree *out, int i, const char *part,
+                     const char *row)
+{
+    const Step *s = &b->form->plain->step[i];
+    Tree *take = tree_list(b->graph->arena);
+    const char *parts = parts_of(b, s), *op = reduce_name(s->op);
+    const char *whole = b->sum[i];
+
+    PUT(take,
+        "if (@own == @row@@first)\n"
+        "    dcc_list_take<dcc_op_@op, LANES, SHARE>(@whole, @parts);\n",
+        FILL("own", own_row(b)), FILL("row", row),
+        FILL("first", b->share ? text(b, " && %s == 0", b->share) : ""),
+        FILL("op", op), FILL("parts", parts),
+        FILL("whole", b->turn ? text(b, "%s[%s]", whole, b->turn) : whole));
+    PUT(out, "dcc_list_leave<dcc_op_@op, LANES, SHARE>(@part, @parts);\n",
+        FILL("op", op), FILL("part", part), FILL("parts", parts));
+    put_each(b, out, take);
+}
+
+/* Rows that most points name are all threads', one after the other. */
+static void put_crowds(Build *b, Tree *out, const char *chunk,
+                       const char *any)
+{
+    Body *body = &b->body;
+    CPrint *p = &body->print;
+    Arena *a = b->graph->arena;
+    const Group *gr = b->form->plain;
+    const char *row = cprint_fresh(p, "crowd"), *end = cprint_fresh(p, "end");
+    const char *active = b->active, *acc[MAX_STEPS];
+    const char *turn = b->turn;
+    Tree *in = tree_list(a);
+
+    CScope scope = cprint_open(p);
+    b->turn = NULL;
+    if (turn || b->plan.rows > 1)
+        name_row(b, in, row);
+    for (int i = 0; i < gr->n_step; i++) {
+        acc[i] = body->acc[i];
+        if (is_sum(&gr->step[i]))
+            body_accumulator(body, in, i, true);
+    }
+    PUT(in, "const int @end = smem.first[@row + 1];\n", FILL("end", end),
+        FILL("row", row));
+    put_terms(b, in, chunk,
+              text(b, "smem.first[%s] + dcc_list_turn<LANES, SHARE>()", row),
+              end, "(THREADS / LANES)");
+    b->turn = turn;
+    b->active = active;
+    for (int i = 0; i < gr->n_step; i++) {
+        if (!is_sum(&gr->step[i]))
+            continue;
+        put_join(b, in, i, arena_strndup(a, body->acc[i],
+                                         strcspn(body->acc[i], "[")), row);
+        body->acc[i] = body->print.local[i] = acc[i];
+    }
+    cprint_close(p, scope);
     PUT(out,
-        "for (int @at = 0; @at < @n; @at += 32) {\n"
-        "    @BODY\n"
+        "for (int @row = 0; @any && @row < ROWS; ++@row) {\n"
+        "    if (dcc_list_crowd<CROWD>(smem.first, @row)) {\n"
+        "        @BODY\n"
+        "    }\n"
         "}\n",
-        FILL("at", at), FILL("n", n), FILL_TREE("BODY", in));
+        FILL("row", row), FILL("any", any), FILL_TREE("BODY", in));
+}
+
+/* The list by rows, and their terms. */
+static void put_sorted(Build *b, Tree *out, const char *chunk, const char *n)
+{
+    const char *any = cprint_fresh(&b->body.print, "crowded");
+
+    kernel_constant(b->graph, b->kernel, "CROWD", listed_crowd(&b->plan),
+                    "points of a row that all threads have");
+    PUT(out,
+        crowds(b) ? "const bool @any = dcc_list_store<CROWD>(smem.list, @n, "
+                    "smem.places, smem.first, smem.warps);\n"
+                  : "dcc_list_store<CROWD>(smem.list, @n, "
+                    "smem.places, smem.first, smem.warps);\n",
+        FILL("any", any), FILL("n", n));
+    if (crowds(b))
+        put_crowds(b, out, chunk, any);
+    put_own(b, out, chunk);
 }
 
 /* The value of all points in a lane's accumulator of step i. */
@@ -314,9 +445,11 @@ static void put_accumulator(Build *b, Tree *out, int i)
 
     if (!b->turn) {
         body_accumulator(body, out, i, true);
+        b->sum[i] = arena_strndup(b->graph->arena, body->acc[i],
+                                  strcspn(body->acc[i], "["));
         return;
     }
-    const char *name = body_step_name(body, i);
+    const char *name = b->sum[i] = body_step_name(body, i);
     const char *start = cprint_identity(s->op, s->type);
     const char *row = text(b, "%s[%s]", name, b->turn);
     body->acc[i] = vector ? text(b, "%s[%s]", row, body->lane) : row;
@@ -339,25 +472,27 @@ static void put_points(Build *b)
     Arena *a = b->graph->arena;
     const ListedForm *f = b->form;
     Tree *out = tree_list(a), *in = tree_list(a), *whole = tree_list(a);
-    const int64_t turn = (int64_t)b->plan.threads * b->plan.ahead;
 
     kernel_constant(b->graph, b->kernel, "POINTS", f->points, NULL);
     kernel_constant(b->graph, b->kernel, "AHEAD", b->plan.ahead,
                     "points of a thread at a time");
     kernel_smem(b->graph, b->kernel, 0, "unsigned list[THREADS * AHEAD]",
                 "rows and points");
+    kernel_smem(b->graph, b->kernel, 0,
+                "unsigned short places[THREADS * AHEAD]", "by rows");
+    kernel_smem(b->graph, b->kernel, 0, "int first[ROWS + 1]",
+                "place of each row");
     kernel_smem(b->graph, b->kernel, 0, "int warps[THREADS / 32]",
                 "how many each has");
-    b->kernel->smem_bytes =
-        ((size_t)turn + (size_t)b->plan.threads / WARP) * sizeof(int);
+    b->kernel->smem_bytes = listed_smem(&b->plan);
     for (int i = 0; i < f->plain->n_step; i++)
-        if (f->plain->step[i].over_cols && f->plain->step[i].op != R_NONE)
+        if (is_sum(&f->plain->step[i]))
             put_accumulator(b, out, i);
     CScope scope = cprint_open(&body->print);
     const char *chunk = cprint_fresh(&body->print, "chunk");
     const char *n = cprint_fresh(&body->print, "n_listed");
     put_list(b, in, b->plan.chunks > 1 ? chunk : "0", n);
-    put_terms(b, in, b->plan.chunks > 1 ? chunk : "0", n);
+    put_sorted(b, in, b->plan.chunks > 1 ? chunk : "0", n);
     cprint_close(&body->print, scope);
     if (b->plan.chunks > 1)
         PUT(out,
@@ -369,7 +504,7 @@ static void put_points(Build *b)
     else
         tree_add(out, in);
     for (int i = 0; i < f->plain->n_step; i++)
-        if (f->plain->step[i].over_cols && f->plain->step[i].op != R_NONE)
+        if (is_sum(&f->plain->step[i]))
             put_whole(b, whole, i);
     if (whole->n_item)
         put_each(b, out, whole);
@@ -389,7 +524,7 @@ static void put_phase(Build *b, int q)
     CScope scope = cprint_open(&body->print);
 
     if (b->turn)
-        name_row(b, out);
+        name_row(b, out, own_row(b));
     for (int i = 0; i < n && b->plan.vec > 1; i++) {
         const int s = step[i];
         if (b->schedule.last[s] <= b->schedule.at[s])

@@ -38,15 +38,16 @@ static double listed(const ListedForm *f, const ListedPlan *p)
 }
 
 /* Of a block: each point's data are compared and its lane counted; each 32 of
- * the list are asked by every warp for each of its rows. */
+ * the list are asked by every warp for each of its rows, and once more where
+ * they belong among the row's. */
 static double list_ops(const ListedForm *f, const ListedPlan *p,
                        const Device *d)
 {
-    const double of_warp = (double)WARP / (p->lanes * p->share);
+    const double of_warp = (double)WARP / (p->lanes * p->share) * p->each;
     const double turns = (double)p->chunks + listed(f, p) / WARP;
 
     return (double)f->points * (d->access_ops + d->guard_ops + d->copy_ops) +
-           turns * p->threads * p->each * (d->guard_ops + of_warp * 2);
+           turns * p->threads * 2 * (d->guard_ops + of_warp * 2);
 }
 
 /* Waits for memory, one after the other: for a chunk's data, and for the points
@@ -55,13 +56,12 @@ static double list_ops(const ListedForm *f, const ListedPlan *p,
 static double waits(const ListedForm *f, const ListedPlan *p)
 {
     const double of_warp = (double)WARP / (p->lanes * p->share);
-    const double mine =
-        (double)f->points / (double)f->row->extent / p->share * p->each;
+    const double of_row =
+        (double)f->points / (double)f->row->extent / (double)p->chunks;
     const double turns =
-        ceil(listed(f, p) / (double)p->chunks / WARP) * (double)p->chunks;
+        fmax(of_row / p->share / LISTED_LOADS, fmin(1, of_row * of_warp));
 
-    return 2 * (double)p->chunks +
-           2 * fmax(mine / LISTED_LOADS, fmin(turns * p->each, mine * of_warp));
+    return 2 * (double)p->chunks * (1 + turns * p->each);
 }
 
 void listed_cost(const void *form, const Variant *v, Cost *c)
@@ -89,11 +89,11 @@ void listed_cost(const void *form, const Variant *v, Cost *c)
         .threads = p.threads,
         .regs =
             (int)d->reduce_regs + p.ahead + (LISTED_LOADS + p.each - 1) * p.vec,
-        .smem_block = (double)p.threads * p.ahead * sizeof(int),
+        .smem_block = (double)listed_smem(&p),
         .block_ops = t.flops / blocks,
         .block_bytes = (t.bytes + data) / blocks,
         .fill_us = model_us(d, (double)p.chunks *
-                                   (2 * d->sync_clk + d->memory_clk)),
+                                   (2 * 2 * d->sync_clk + d->memory_clk)),
         .serial_steps = waits(f, &p),
     };
     model_cost(d, &w, c);
