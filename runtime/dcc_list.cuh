@@ -180,9 +180,10 @@ DCC_DEVICE void dcc_list_take(T (&sum)[N], const T (&parts)[WARPS][SIZE])
 {
     const int lane = threadIdx.x / SHARE % LANES;
 
+#pragma unroll 1
+    for (int w = 0; w < WARPS; ++w)
 #pragma unroll
-    for (int v = 0; v < N; ++v)
-        for (int w = 0; w < WARPS; ++w)
+        for (int v = 0; v < N; ++v)
             sum[v] = Op::apply(sum[v], parts[w][lane * N + v]);
 }
 

@@ -6,7 +6,7 @@
 enum {
     LEAST_ROWS = 128,  /* of fewer, products with ones are quicker */
     OF_ROW = 16,       /* points of a row in a piece, in the mean */
-    ROWS = 4096,       /* of all pieces, so that a row that has all points does
+    ROWS = 8192,       /* of all pieces, so that a row that has all points does
                           not take longer than such products */
     LEAST_POINTS = 2048, /* of a piece */
     FEW = 8,           /* sums of pieces are so many times fewer than terms */

@@ -192,6 +192,23 @@ static const Group *part_of(const ListedForm *f, bool terms)
     return part;
 }
 
+/* Of a point: its sums, and the bytes that they read. */
+static void count_terms(ListedForm *f)
+{
+    const Group *gr = f->plain;
+    int step[MAX_STEPS], n = 0;
+    Reads r;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        if (gr->step[i].over_cols)
+            step[n++] = i;
+        f->sums += is_sum(&gr->step[i]);
+    }
+    reads_of(f->graph, gr, step, n, &r);
+    for (int i = 0; i < r.n; i++)
+        f->read_bytes += type_bytes(r.read[i]->tensor->type);
+}
+
 static const void *listed_open(Graph *g, const Group *gr, const Options *o,
                                const char **why)
 {
@@ -203,6 +220,7 @@ static const void *listed_open(Graph *g, const Group *gr, const Options *o,
     if (*why)
         return family_form(g, f, sizeof *f, *why);
     split_rows(f);
+    count_terms(f);
     f->points = group_cols(f->plain);
     if (f->points > INT_MAX / 2 || f->row->extent > INT_MAX / 2 ||
         f->columns > INT_MAX / 2)
@@ -251,6 +269,17 @@ ListedPlan listed_plan(const ListedForm *f, const Variant *v)
     p.chunks = (each + p.ahead - 1) / p.ahead;
     p.tiles = (f->columns / p.vec + p.lanes - 1) / p.lanes;
     return p;
+}
+
+int listed_regs(const ListedForm *f, const ListedPlan *p, int *blocks)
+{
+    enum { FEW = 72, HALF = 64, OTHERS = 32 };
+    /* sums, those of a row that all have, and loads under way */
+    const int live = f->sums * (p->each + 1) * p->vec +
+                     LISTED_LOADS * f->read_bytes * p->vec / (int)sizeof(int);
+
+    *blocks = live <= FEW ? 2 * WARP * WARP / HALF * WARP / p->threads : 1;
+    return live <= FEW ? HALF : live + OTHERS;
 }
 
 size_t listed_smem(const ListedPlan *p)

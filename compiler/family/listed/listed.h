@@ -27,6 +27,7 @@ typedef struct ListedForm {
     const Var **across; int n_across; /* the others, slow to fast as the
                                result lies in memory */
     int64_t points, tables, columns; /* of cols, outer and across */
+    int sums, read_bytes;   /* of a point: sums, and what they read */
     bool ahead;             /* there are values of rows ahead of the points */
     Census *terms, *rows;   /* of all points' terms, each once; of the rest */
     double bytes;
@@ -45,6 +46,8 @@ typedef struct ListedPlan {
 
 enum { LISTED_LOADS = 8 }; /* points of a row whose loads are under way */
 ListedPlan listed_plan(const ListedForm *f, const Variant *v);
+/* Registers of a thread, about, and blocks that an SM is to have for them. */
+int listed_regs(const ListedForm *f, const ListedPlan *p, int *blocks);
 size_t listed_smem(const ListedPlan *p);
 /* A row has more points than the other rows of its block: how many are more
  * than its own threads are left alone with. */

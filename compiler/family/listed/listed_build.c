@@ -581,7 +581,7 @@ void listed_build(const void *form, const Variant *v, Kernel *k)
     k->family = "listed";
     k->variant = v->text;
     k->block = b.plan.threads;
-    k->min_blocks = 1; /* else nvcc keeps 512 threads to 64 registers */
+    listed_regs(f, &b.plan, &k->min_blocks);
     k->grid[0] = (int)((f->row->extent + b.plan.rows - 1) / b.plan.rows);
     k->grid[1] = (int)b.plan.tiles;
     k->grid[2] = (int)f->tables;

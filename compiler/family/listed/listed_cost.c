@@ -72,6 +72,7 @@ void listed_cost(const void *form, const Variant *v, Cost *c)
     const double blocks = listed_blocks(f, &p);
     const double list = blocks * list_ops(f, &p, d);
     const double data = blocks * (double)f->points * sizeof(int);
+    int resident;
     Traffic t;
 
     listed_traffic(f, &p, &t);
@@ -87,8 +88,7 @@ void listed_cost(const void *form, const Variant *v, Cost *c)
         .scatter = (t.bytes * t.scatter + data) / (t.bytes + data),
         .blocks = blocks,
         .threads = p.threads,
-        .regs =
-            (int)d->reduce_regs + p.ahead + (LISTED_LOADS + p.each - 1) * p.vec,
+        .regs = listed_regs(f, &p, &resident),
         .smem_block = (double)listed_smem(&p),
         .block_ops = t.flops / blocks,
         .block_bytes = (t.bytes + data) / blocks,
