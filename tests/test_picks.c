@@ -238,6 +238,22 @@ Test(picks, scatters)
                 "contract_mma", "", NULL);
 }
 
+/* Pixels of 32 channels come two to a row of TMA's where output pixels are two
+ * apart: by rows of 64 bytes wgmma took as long as mma.sync. */
+Test(picks, pairs_of_pixels)
+{
+    expect_pick("input x : f16[1, 320, 320, 32]; input w : f16[64, 3, 3, 32];"
+                " output y[n, p in 0..160, q in 0..160, k] = sum(r, s, c)"
+                " (x[n, 2 * p + r - 1, 2 * q + s - 1, c] or 0)"
+                " * w[k, r, s, c];",
+                "contract_wgmma", "", NULL);
+    expect_pick("input x : f16[8, 208, 208, 32]; input w : f16[64, 5, 5, 32];"
+                " output y[n, p in 0..104, q in 0..104, k] = sum(r, s, c)"
+                " (x[n, 2 * p + r - 2, 2 * q + s - 2, c] or 0)"
+                " * w[k, r, s, c];",
+                "contract_wgmma", "", NULL);
+}
+
 /* Many points of each row are pieces' first: 65536 of 512 rows were a block's
  * each, by all of its points. */
 Test(picks, scatters_in_pieces)

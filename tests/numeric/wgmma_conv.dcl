@@ -37,3 +37,13 @@ model wc_back_mixed { input x : f16[3, 11, 12, 64]; param w : f16[5, 3, 64, 72];
 // sums over pixels that lie apart: a weight's gradient of a stride
 model wc_apart { input d : f16[4, 7, 7, 136]; input x : f16[4, 14, 14, 64]; output w[k, c] : f32 = sum(n, p, q) d[n, p, q, k] * x[n, 2 * p, 2 * q, c]; }
 model wc_apart_mixed { input d : f16[3, 9, 7, 72]; input x : f16[3, 27, 14, 128]; output w[k, c] : f32 = sum(n, p, q) d[n, p, q, k] * x[n, 3 * p, 2 * q, c]; }
+
+// neighbouring pixels of few channels as one of more: windows that begin inside
+// a pair, end inside one, or lie so that both do; what weights do not reach may
+// be anything
+model wc_pairs { input x : f16[2, 14, 14, 32]; param w : f16[40, 32, 3, 3]; param b : f16[40]; output y = relu(conv(x, w, stride = 2, pad = 1) + b); }
+model wc_pairs_end { input x : f16[1, 11, 14, 32]; input w : f16[40, 3, 3, 32]; output y[n, p in 0..5, q in 0..7, k] = sum(r, s, c) (x[n, 2 * p + r, 2 * q + s, c] or 0) * w[k, r, s, c]; }
+model wc_pairs_5x5 { input x : bf16[1, 13, 20, 16]; param w : bf16[72, 16, 5, 5]; output y = conv(x, w, stride = 2, pad = 2); }
+model wc_pairs_7x7 { input x : f16[1, 14, 16, 32]; param w : f16[64, 32, 7, 7]; output y = conv(x, w, stride = 2, pad = 3); }
+model wc_pairs_wide { input x : f16[1, 13, 18, 16]; param w : f16[32, 16, 4, 5]; output y = conv(x, w, stride = 3, pad = 1); }
+model wc_pairs_inf { input x : f16[1, 12, 16, 32]; input w : f16[32, 3, 3, 32]; @nofuse h[n, p, q, c] = q == 2 ? x[n, p, q, c] * 1e9 : x[n, p, q, c]; y[n, p in 0..6, q in 0..8, k] = sum(r, s, c) (h[n, 2 * p + r - 1, 2 * q + s - 1, c] or 0) * w[k, r, s, c]; output z[n, p, q, k] = q == 1 ? 0 : y[n, p, q, k]; }

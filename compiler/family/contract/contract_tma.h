@@ -14,7 +14,8 @@
 
 #include "family/contract/contract.h"
 
-enum { TMA_RANK = 5, TMA_ROW = 128, TMA_BOX = 256, TMA_PATCHES = 4 };
+enum { TMA_RANK = 5, TMA_ROW = 128, TMA_BOX = 256, TMA_PATCHES = 4,
+       TMA_PARTS = 4 /* of a step, an instruction of products each */ };
 
 /* A number whose digits are v[0] (slow) .. v[n - 1]. */
 typedef struct Axis {
@@ -67,6 +68,14 @@ typedef struct TapRange {
     const Idx *first, *count;
 } TapRange;
 
+/* Steps that have several pixels of a window (contract_tma_pairs.c). Those that
+ * are first along an axis of k begin with `before` terms that are none, those
+ * that are last have so many. */
+typedef struct TmaPair {
+    int axis, before, last;
+    double taken;       /* of all steps' terms; 0: there are no such steps */
+} TmaPair;
+
 typedef struct Tma {
     const Contract *x;
     Axes m, n, k, batch;
@@ -80,12 +89,15 @@ typedef struct Tma {
     int pixels;         /* dimensions of a's that an im2col map slides along,
                            from dim[1] on; 0: there is no such map */
     Axis pixel[MAX_RANK]; /* k's variables, where an operand slides */
+    TmaPair pair;
     Patch *patch;       /* TMA_PATCHES, those asked for: many variants are of
                            each height */
 } Tma;
 
 /* NULL, or why TMA cannot copy the operands. */
 const char *tma_open(Tma *t, const Contract *x);
+/* Makes pairs of what was opened, if that is less for TMA. */
+void tma_pair(Tma *t);
 /* Runs of bm rows, or where m is no number and has no pixels the patch of at
  * most bm rows that covers it with the fewest tiles. */
 Patch tma_patch(const Tma *t, int bm);

@@ -172,6 +172,8 @@ static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
         (why = wgmma_check_pieces(f)) || (why = wgmma_check_factor(f)))
         return why;
     drop_range(f);
+    if (f->x.terms == 1 && !f->pre)
+        tma_pair(&f->tma);
     /* a sum, a difference and its square; lanes' sums */
     if (gr->pieces && gr->pieces->down)
         f->x.ops += wgmma_row_sum_ops(f);

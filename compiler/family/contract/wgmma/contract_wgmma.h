@@ -319,7 +319,7 @@ Tree *wgmma_done(const WgmmaBuild *w);
 Tree *wgmma_last_slots(const WgmmaBuild *w);
 /* The text of the loop over a tile's k, from begin to end: it adds fills of its
  * own to the n. */
-enum { WGMMA_STEP_FILLS = 10 };
+enum { WGMMA_STEP_FILLS = 12 };
 Tree *wgmma_steps(const WgmmaBuild *w, const char *begin, const char *end,
                   Fill *fill, int n);
 /* contract_wgmma_rows.c, of an a that is computed. Takes its read as x.c.a and

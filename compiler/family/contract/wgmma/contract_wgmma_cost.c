@@ -31,12 +31,18 @@ typedef struct Clocks {
     double math, reads, writes;
 } Clocks;
 
+static double taken(const Wgmma *w)
+{
+    return w->f->tma.pair.taken > 0 ? w->f->tma.pair.taken : 1;
+}
+
 static Clocks step_of(const Wgmma *w)
 {
     double bm = w->x.t.bm, bn = w->x.t.bn, groups = bm / WGMMA_M;
     /* a row has twice as many elements of 16 bits as of 32, and the products
      * take half as long */
-    double math = bm * bn * TMA_ROW / WGMMA_OPS * w->f->x.terms;
+    double math =
+        bm * bn * TMA_ROW / WGMMA_OPS * w->f->x.terms * taken(w);
     double whole = wgmma_slot_columns(w->f, w->x.t.bn);
 
     if (w->f->x.terms > 1) /* of a b that is turned both parts are written */
@@ -47,7 +53,8 @@ static Clocks step_of(const Wgmma *w)
      * reads half are the others', too. */
     double reads = w->consumers > 2 ? groups * (1 + 1.0 / w->consumers) / 2 * bn
                                     : groups * whole;
-    return (Clocks){math, bm + reads, w->rows + (w->stays ? 0 : whole)};
+    return (Clocks){math, (bm + reads) * taken(w),
+                    w->rows + (w->stays ? 0 : whole)};
 }
 
 /* The part of the steps whose rows end inside a box, where there are others or
@@ -546,7 +553,7 @@ static void work(const Wgmma *w, Work *out)
     out->pipe = x->elem == T_F32 ? PIPE_TF32 : PIPE_WGMMA;
     out->efficiency = 1.0 / x->terms;
     out->flops = contract_flops(x) * w->f->tma.mean / (double)w->k_tiles;
-    out->padded_flops = 2 * tiles * sums * steps * t->bk;
+    out->padded_flops = 2 * tiles * sums * steps * t->bk * taken(w);
     out->special = x->special * tiles * sums / wgmma_sharers(w) +
                    w->f->pre_special * tiles * t->bm * steps * t->bk;
     out->hbm_bytes = x->hbm_bytes * far_rows(w) * uneven(w) +

@@ -146,6 +146,50 @@ static Tree *loop_of(const WgmmaBuild *w, const char *begin, const char *end,
         FILL("slot", wgmma_slot(w, begin)), FILL_TREE("STEP", step));
 }
 
+/* Which of a window's steps `k` is, where steps have several pixels. */
+static const char *pair_of(const WgmmaBuild *w, const char *k)
+{
+    const Axes *axes = &w->f->tma.k;
+    const int at = w->f->tma.pair.axis;
+    int64_t radix = 1;
+
+    for (int i = axes->n - 2; i > at; i--)
+        radix *= axes->axis[i].extent;
+    return cprint_digit(w->x.g->arena, wgmma_place(w, k), radix,
+                        at > 0 ? axes->axis[at].extent : 0);
+}
+
+/* Which parts of a step's k have terms, by `kk`; and the first. */
+static void fill_parts(const WgmmaBuild *w, const char *k, Fill *takes,
+                       Fill *first)
+{
+    Arena *a = w->x.g->arena;
+    const TmaPair *pair = &w->f->tma.pair;
+    const Axes *axes = &w->f->tma.k;
+    const int part = w->f->tma.bk / TMA_PARTS;
+    const int before = pair->before / part, last = pair->last / part;
+    const int whole = (int)axes->axis[axes->n - 1].extent / part;
+    const char *text = "true", *of;
+
+    *takes = FILL("TAKES", text);
+    *first = FILL("FIRST_PART", "0");
+    if (pair->taken <= 0)
+        return;
+    of = pair_of(w, k);
+    if (before) {
+        text = arena_printf(a, "(kk >= %d || %s > 0)", before, of);
+        *first = FILL("FIRST_PART",
+                      arena_printf(a, "(%s > 0 ? 0 : %d)", of, before));
+    }
+    if (last < whole)
+        text = arena_printf(
+            a, "%s && kk < (%s < %lld ? %d : %d)", text, of,
+            (long long)axes->axis[pair->axis].extent - 1, whole, last);
+    else if (whole * part < w->f->tma.bk)
+        text = arena_printf(a, "%s && kk < %d", text, whole);
+    *takes = FILL("TAKES", text);
+}
+
 Tree *wgmma_steps(const WgmmaBuild *w, const char *begin, const char *end,
                   Fill *fill, int n)
 {
@@ -169,6 +213,8 @@ Tree *wgmma_steps(const WgmmaBuild *w, const char *begin, const char *end,
     if (w->f->pre)
         return steps_of_rows(w, fill, n);
     fill[n++] = FILL("LATER", later);
+    fill_parts(w, rounds ? "k_tile + slot" : "k_tile", &fill[n], &fill[n + 1]);
+    n += 2;
     fill[n++] = FILL_TREE("BEFORE", before_code(w, later));
     Tree *loop = loop_of(w, begin, end, fill, n, tree_list(a));
     Tree *all = wgmma_factor_begin(w);
