@@ -72,6 +72,40 @@ else
         check "$f" "$src/tests/numeric/$f.dcl"
     done
     check mlp "$src/examples/mlp.dcl" -D B=2
+    check "gradients of 0" "$src/tests/gradients/cancel.dcl"
+fi
+
+# What is wrong by a millionth is wrong where the gradient is 0, too: the C
+# compiler is given an oracle whose gradients of weights are off by that.
+if [ $# -eq 0 ]; then
+    n=$((n + 1))
+    tmp=$(mktemp -d) || exit 1
+    cat >"$tmp/cc" <<'END'
+#!/bin/sh
+for f; do
+    case $f in
+    */oracle.c)
+        awk '/^static dcc_pair point_g/ { off = 1 }
+             off && /^    return / {
+                 sub(/return /, "return dcc_p_add(dcc_exact(v[0] == 1 ? 1e-6 : 0), ")
+                 open = 1
+             }
+             open && /;$/ { sub(/;$/, ");"); open = off = 0 }
+             { print }' "$f" >"$f.off" && mv "$f.off" "$f" ;;
+    esac
+done
+exec cc "$@"
+END
+    chmod +x "$tmp/cc"
+    CC=$tmp/cc "$dcc" verify --gradients "$src/tests/gradients/cancel.dcl" \
+        >"$log" 2>&1
+    if grep -q "gradients of 4 of 4 models WRONG" "$log"; then
+        echo "ok - wrong gradients of 0"
+    else
+        echo "not ok - wrong gradients of 0"
+        sed -n '1,15s/^/# /p' "$log"
+    fi
+    rm -rf "$tmp"
 fi
 
 # What numbers with bounds have, those with derivatives have, too.
