@@ -507,12 +507,14 @@ static void def_state(Lower *l, const AstStmt *s, Sym *sym)
 /* ---- definitions that leave a rest */
 
 /* Does s define a part of what its name is? A range that is written may be
- * meant so where nobody has read the name. */
-static bool in_parts(Lower *l, const AstStmt *s, const Sym *sym)
+ * meant so where nobody has read the name, nor does s. */
+static bool in_parts(Lower *l, const AstStmt *s, Sym *sym)
 {
     if (!s->def.indexed || (sym && sym->owner != OWN_LOCAL) ||
         lower_find(l->frame, s->name.text, S_VALUE))
         return false;
+    if (sym && !sym->parts && !sym->ref.bad && def_reads_itself(s))
+        sym->read = true;
     return s->def.add || (sym && sym->parts) || left_is_partial(l, s) ||
            (sym && !sym->read && !sym->ref.bad && left_has_range(s));
 }

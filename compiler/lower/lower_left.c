@@ -2,6 +2,8 @@
  * these run over, and where the definition stores. */
 #include "lower/lower_parts.h"
 
+#include <string.h>
+
 /* A name on the left that means a value: it is no new index. */
 static bool is_value(Lower *l, const char *name)
 {
@@ -82,6 +84,57 @@ static bool has_data(Lower *l, const AstExpr *e)
         break;
     }
     return false;
+}
+
+/* ---- what the right side reads */
+
+static bool reads(const AstExpr *e, const char *name);
+
+static bool args_read(const Args *a, const char *name)
+{
+    bool any = false;
+
+    for (int i = 0; i < a->n; i++)
+        any = any || reads(a->arg[i].value, name) ||
+              reads(a->arg[i].range.from, name) ||
+              reads(a->arg[i].range.to, name);
+    return any;
+}
+
+static bool reads(const AstExpr *e, const char *name)
+{
+    if (!e)
+        return false;
+    switch (e->kind) {
+    case EXPR_READ:
+        return !strcmp(e->read.name.text, name) ||
+               args_read(&e->read.at, name) || reads(e->read.outside, name);
+    case EXPR_CALL:
+        return args_read(&e->call.args, name);
+    case EXPR_CAST:
+        return reads(e->cast.value, name);
+    case EXPR_UNARY:
+        return reads(e->unary.value, name);
+    case EXPR_BINARY:
+        return reads(e->binary.left, name) || reads(e->binary.right, name);
+    case EXPR_SELECT:
+        return reads(e->select.cond, name) || reads(e->select.yes, name) ||
+               reads(e->select.no, name);
+    case EXPR_REDUCE:
+        return args_read(&e->reduce.index, name) ||
+               reads(e->reduce.term, name);
+    case EXPR_NAME:
+    case EXPR_NUMBER:
+    case EXPR_STRING:
+    case EXPR_LIST:
+        break;
+    }
+    return false;
+}
+
+bool def_reads_itself(const AstStmt *s)
+{
+    return reads(s->def.value, s->name.text);
 }
 
 bool left_has_data(Lower *l, const AstStmt *s)

@@ -45,6 +45,8 @@ bool left_has_data(Lower *l, const AstStmt *s);
 /* Is an index not alone on the left, or does a range begin later than 0? */
 bool left_is_partial(Lower *l, const AstStmt *s);
 bool left_has_range(const AstStmt *s);
+/* Does the right side of an indexed definition read its name's value? */
+bool def_reads_itself(const AstStmt *s);
 /* Pushes the indices of a left side and gives it; false after an error. With
  * `whole`, it has to be indices alone, over all of the declared shape. */
 bool left_side(Lower *l, const AstStmt *s, const Declared *d, bool whole,

@@ -13,6 +13,9 @@ model pt_product { input x : f16[64, 64]; param w : f16[64, 64]; param v : f16[3
 model pt_first_plain { input x : f32[3]; input y : f32[4]; t[i] = x[i]; t[i in 3..7] = y[i - 3]; output t; }
 model pt_index { input x : f32[20]; t[0] = 3; t[i in 1..5] = 4 * i; output y[i] = x[t[i]]; }
 model pt_state_radix { input x : f32[2, 3, 2]; state k : f32[2, 6] = 1; y[b, d] = k[b, d]; k[b, 2 * d + e] = x[b, d, e] + k[b, 2 * d + e]; output y; }
+// an unread value that the definition's own right side reads
+model pt_own { input x : f16[4, 8]; h : f32[4, 8] = 0; for t in 0..3 { h[b, d] = h[b, d] + x[b, d] * t; } h[b, d in 0..8] = h[b, d] * 2; output h; }
+model pt_own_part { input x : f32[4, 8]; h[b, d] = x[b, d] + 1; h[b, d in 2..5] = h[b, d - 1] * 2; output h; }
 // what alternates in memory is stored as one: 2, 3 and 4 strands, of which nobody or all read the same, in other orders, of other types
 model pt_woven { input a : f16[5, 32]; input b : f16[5, 32]; t[i, 2 * j + 1] = a[i, j]; t[i, 2 * j] = b[i, j] * 2; output t; output s[i] : f32 = sum(j) t[i, j]; }
 model pt_colours { input y : u8[3, 8, 16]; input u : u8[3, 8, 16]; r[n, i, j, 0] : f32 = y[n, i, j] + u[n, i, j] * 0.5; r[n, i, j, 2] : f32 = y[n, i, j] / 3.0; r[n, i, j, 1] : f32 = y[n, i, j] - u[n, i, j] * 0.25; output r; }
