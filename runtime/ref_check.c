@@ -43,8 +43,7 @@ typedef struct {
 
 /* ---- evaluating what was never stored ---- */
 
-/* Half of the last place of a float type at a; 0 for other types. */
-static double half_place(dcc_type type, double a)
+double ref_half_place(dcc_type type, double a)
 {
     if (a == 0 || !isfinite(a))
         return 0;
@@ -78,7 +77,7 @@ static double any_place(dcc_type type, double a)
 {
     double unit = type == DCC_F16 ? 0x1p-11 : type == DCC_BF16 ? 0x1p-8 : 0;
 
-    return fmax(half_place(type, a), isfinite(a) ? unit * a : 0);
+    return fmax(ref_half_place(type, a), isfinite(a) ? unit * a : 0);
 }
 
 /* A kernel may keep a value that it need not store in f32, or round it, or a
@@ -242,7 +241,7 @@ static double ratio(dcc_type type, double got, dcc_pair p)
     allowed(type, p, &lo, &hi);
     error = got == p.v || lo == hi
                 ? 0
-                : fmax(0, fabs(got - p.v) - half_place(type, got));
+                : fmax(0, fabs(got - p.v) - ref_half_place(type, got));
     if (got >= lo && got <= hi)
         return p.e && isfinite(error) ? fmin(1, error / p.e) : 0;
     return p.e ? fmax(1.000001, fabs(got - p.v) / p.e) : INFINITY;
@@ -733,21 +732,20 @@ static void next_run(Check *c)
     free(made);
 }
 
-static bool is_float(dcc_type type)
+bool ref_is_float(dcc_type type)
 {
     return type == DCC_F32 || type == DCC_F16 || type == DCC_BF16;
 }
 
-/* The greatest finite number in memory of any float. */
-static double greatest(const Check *c)
+double ref_greatest(const dcc_ref_model *m, const dcc_ref_value *value)
 {
     double most = 0;
 
-    for (int i = 0; i < c->model->n_tensor; i++) {
-        const dcc_ref_value *t = &c->value[i];
+    for (int i = 0; i < m->n_tensor; i++) {
+        const dcc_ref_value *t = &value[i];
 
         for (int64_t k = 0; k < ref_count(t->tensor) &&
-                            is_float(t->tensor->type); k++)
+                            ref_is_float(t->tensor->type); k++)
             if (isfinite(t->v[k]))
                 most = fmax(most, fabs(t->v[k]));
     }
@@ -777,13 +775,13 @@ double **ref_ends(RefRun *run, int runs, double budget, double *most)
     for (int i = 0; i < m->n_tensor && cost <= budget; i++) {
         const dcc_ref_tensor *t = &m->tensor[i];
 
-        if (t->role != DCC_REF_OUTPUT || !is_float(t->type))
+        if (t->role != DCC_REF_OUTPUT || !ref_is_float(t->type))
             continue;
         bound[i] = ref_alloc((size_t)ref_count(t), sizeof(double));
         for (int64_t k = 0; k < ref_count(t); k++)
             bound[i][k] = dcc_at(&c.value[i], k).e;
     }
-    *most = cost <= budget ? greatest(&c) : 0;
+    *most = cost <= budget ? ref_greatest(m, c.value) : 0;
     stop(&c);
     return bound;
 }

@@ -47,6 +47,18 @@ dcc_status ref_check(RefRun *run, const dcc_st_file *trace, double budget,
  * *most is the greatest of the floats that there were. */
 double **ref_ends(RefRun *run, int runs, double budget, double *most);
 
+/* The greatest finite number in memory of any float. */
+double ref_greatest(const dcc_ref_model *m, const dcc_ref_value *value);
+bool ref_is_float(dcc_type type);
+/* Half of the last place of a float type at a; 0 for other types. */
+double ref_half_place(dcc_type type, double a);
+
+/* ref_noise.c: of every float output, by tensor, the most that rounding of all
+ * that is stored on the way has moved an element by in a few tries; 0 for the
+ * rest, and for all where that takes more than `budget` terms. run->t has what
+ * ref_run left. *most as above. */
+double *ref_noise(const RefRun *run, int runs, double budget, double *most);
+
 /* ref_gradient.c: every gradient along so many random directions, within 1e-9
  * of |gradient| |direction|. */
 bool ref_gradients(const RefRun *run, int directions, uint64_t seed);

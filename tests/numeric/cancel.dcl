@@ -8,3 +8,8 @@ model ca_norm { input x : f32[8, 64]; output y = layer_norm(x * 1e-6 + 10); }
 model ca_variance { input x : f32[8, 512]; output y = variance(x * 1e-5 + 300); }
 // the rest of the run before
 model ca_state { input x : f32[5, 33]; state h : f32[5]; p = softmax(x); h[i] = h[i] + (sum(j) p[i, j]) - 1; output y = h; }
+// a contrast of what matches: next to nothing of rows that are 100 long
+model ca_matched { input x : f16[12, 32]; param w : f16[64, 32]; param v : f16[32, 64];
+  a = x + linear(gelu(linear(layer_norm(x), w)), v); b = x + linear(gelu(linear(layer_norm(x), w)), v) * 0.5;
+  na[i] : f32 = sum(d) f32(a[i, d]) * a[i, d]; nb[i] : f32 = sum(d) f32(b[i, d]) * b[i, d];
+  z[i, j] = 40 * (sum(d) a[i, d] * b[j, d]) * rsqrt(na[i] * nb[j]); t[i in 0..12] = i + 0; output loss = cross_entropy(z, t); }
