@@ -565,6 +565,13 @@ template <int COLS> DCC_DEVICE int dcc_packed_at(int row, int piece)
     return (piece ^ (row / (64 / COLS) % (COLS / 8))) * 8;
 }
 
+// The element of T that 16 bytes begin with, as TMA leaves them in a row of 128
+// bytes.
+template <class T> DCC_DEVICE int dcc_box_at(int row, int piece)
+{
+    return (piece ^ (row % 8)) * (16 / (int)sizeof(T));
+}
+
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
 // A pair of 16 bits each.

@@ -1,10 +1,71 @@
-// dcc_sums.cuh - sums of a tile that several blocks share: those of a cluster,
-// by its shared memory, or any, by the workspace; and over its rows.
+// dcc_sums.cuh - sums of a tile: as neighbours in a thread; those that several
+// blocks share, of a cluster, by its shared memory, or any, by the workspace;
+// and over its rows.
 // dcc_wgmma.cuh includes it.
 #ifndef DCC_SUMS_CUH
 #define DCC_SUMS_CUH
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+
+// A thread holds pairs of columns: those of four neighbouring 8-column groups
+// (sums[4 j + 2 h], + 1 for j 0..3) become, among the four lanes of a row, 8
+// neighbouring columns a lane: lane q has columns 8 q .. 8 q + 7 of the 32.
+// All lanes of the warp take part.
+DCC_DEVICE void dcc_wgmma_row(float (&row)[8], const float *sums, int half)
+{
+    const int q = threadIdx.x % 4;
+    float pair[4][2], other[4][2];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        pair[j][0] = sums[4 * j + 2 * half];
+        pair[j][1] = sums[4 * j + 2 * half + 1];
+    }
+    // Lanes 1 apart change the pairs of groups 1 apart, then lanes 2 apart
+    // those of groups 2 apart: a 4 x 4 transposition.
+#pragma unroll
+    for (int j = 0; j < 4; j += 2)
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+            const float give = dcc_choose(q & 1, pair[j][e], pair[j + 1][e]);
+            const float got = __shfl_xor_sync(0xffffffffu, give, 1);
+            other[j][e] = dcc_choose(q & 1, got, pair[j][e]);
+            other[j + 1][e] = dcc_choose(q & 1, pair[j + 1][e], got);
+        }
+#pragma unroll
+    for (int j = 0; j < 2; ++j)
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+            const float give = dcc_choose(q & 2, other[j][e], other[j + 2][e]);
+            const float got = __shfl_xor_sync(0xffffffffu, give, 2);
+            row[2 * j + e] = dcc_choose(q & 2, got, other[j][e]);
+            row[2 * j + 4 + e] = dcc_choose(q & 2, other[j + 2][e], got);
+        }
+}
+
+// The same by fours: lane q has columns 4 q .. 4 q + 3 of each 16.
+DCC_DEVICE void dcc_wgmma_quads(float (&row)[8], const float *sums, int half)
+{
+    const int q = threadIdx.x % 4;
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+        float *const to = row + 4 * c;
+        // Lanes 2 apart change the pairs of two groups, then lanes 1 apart one
+        // of the two that they have of a group.
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+            const float first = sums[8 * c + 2 * half + e];
+            const float second = sums[8 * c + 4 + 2 * half + e];
+            const float got = __shfl_xor_sync(
+                0xffffffffu, dcc_choose(q & 2, first, second), 2);
+            const float low = dcc_choose(q & 2, got, first);
+            const float high = dcc_choose(q & 2, second, got);
+            const float other = __shfl_xor_sync(
+                0xffffffffu, dcc_choose(q & 1, low, high), 1);
+            to[e] = dcc_choose(q & 1, other, low);
+            to[2 + e] = dcc_choose(q & 1, high, other);
+        }
+    }
+}
 
 // The N blocks of a cluster share the columns of a tile of which each has sums:
 // every thread sends those of block s's columns to `sums` there, where they

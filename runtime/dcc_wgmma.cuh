@@ -742,41 +742,6 @@ DCC_DEVICE void dcc_store_line(T *to, const T (&from)[16][COLS], int line,
     }
 }
 
-// A thread holds pairs of columns: those of four neighbouring 8-column groups
-// (sums[4 j + 2 h], + 1 for j 0..3) become, among the four lanes of a row, 8
-// neighbouring columns a lane: lane q has columns 8 q .. 8 q + 7 of the 32.
-// All lanes of the warp take part.
-DCC_DEVICE void dcc_wgmma_row(float (&row)[8], const float *sums, int half)
-{
-    const int q = threadIdx.x % 4;
-    float pair[4][2], other[4][2];
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-        pair[j][0] = sums[4 * j + 2 * half];
-        pair[j][1] = sums[4 * j + 2 * half + 1];
-    }
-    // Lanes 1 apart change the pairs of groups 1 apart, then lanes 2 apart
-    // those of groups 2 apart: a 4 x 4 transposition.
-#pragma unroll
-    for (int j = 0; j < 4; j += 2)
-#pragma unroll
-        for (int e = 0; e < 2; ++e) {
-            const float give = dcc_choose(q & 1, pair[j][e], pair[j + 1][e]);
-            const float got = __shfl_xor_sync(0xffffffffu, give, 1);
-            other[j][e] = dcc_choose(q & 1, got, pair[j][e]);
-            other[j + 1][e] = dcc_choose(q & 1, pair[j + 1][e], got);
-        }
-#pragma unroll
-    for (int j = 0; j < 2; ++j)
-#pragma unroll
-        for (int e = 0; e < 2; ++e) {
-            const float give = dcc_choose(q & 2, other[j][e], other[j + 2][e]);
-            const float got = __shfl_xor_sync(0xffffffffu, give, 2);
-            row[2 * j + e] = dcc_choose(q & 2, got, other[j][e]);
-            row[2 * j + 4 + e] = dcc_choose(q & 2, other[j + 2][e], got);
-        }
-}
-
 #endif // sm_90
 
 #include "dcc_sums.cuh"

@@ -54,3 +54,37 @@ model kept {
   output y[m, n] : f16 = t[m, n] + 0.5 * r[m, n];
   r = y;
 }
+
+// a weight's step: f32, in place, with a copy of 16 bits
+model update {
+  dim M = 200;  dim N = 256;  dim K = 328;
+  input d : f16[K, M];
+  input x : f16[K, N];
+  input rate : f32;
+  state w : f32[M, N] = 0.5;
+  g[m, n] : f32 = sum(k) d[k, m] * x[k, n];
+  w[m, n] = w[m, n] - rate * g[m, n];
+  output z[m, n] : f16 = w[m, n];
+}
+
+// results of f32 by fours, with what columns read; the last tile is not whole
+model fours {
+  dim M = 72;  dim N = 360;  dim K = 100;
+  input d : f16[K, M];
+  input x : f16[K, N];
+  param b : f32[N];
+  output g[m, n] : f32 = (sum(k) d[k, m] * x[k, n]) * 0.125 + b[n];
+}
+
+// pairs of f32, of which threads load what lies otherwise
+model pairs_of_both {
+  dim M = 200;  dim N = 256;  dim K = 136;
+  input d : f16[K, M];
+  input x : f16[K, N];
+  input u : f32[M, N];
+  input at : i32[M] in 0..M;
+  state w : f32[M, N] = 0.5;
+  g[m, n] : f32 = sum(k) d[k, m] * x[k, n];
+  w[m, n] = w[m, n] - 0.125 * (g[m, n] + u[at[m], n]);
+  output z[m, n] : f32 = w[m, n];
+}

@@ -229,6 +229,7 @@ Tree *chain_direct(ChainKernel *w, int most)
                                        : "contract_wgmma_pairs.cu.in",
                            FILL_TREE("POINTS", points), FILL("SUMS", "acc"),
                            FILL("WIDTH", "BN"), FILL_TREE("AGAIN", again),
+                           FILL("ROW", "row"),
                            FILL_TREE("COLUMNS", ahead.by_columns),
                            FILL_TREE("ROWS", tree_list(a))));
     return all;

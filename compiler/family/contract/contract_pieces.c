@@ -131,6 +131,14 @@ static bool stored(const Group *gr, const Tensor *t)
     return false;
 }
 
+const char *finish_input(const ContractBuild *x, const Tensor *t)
+{
+    for (int i = 0; i < x->n_input; i++)
+        if (x->input[i] == t)
+            return x->input_at[i];
+    return NULL;
+}
+
 bool finish_ahead(const ContractBuild *x, const Vector *v)
 {
     return v->read && !is_late(x, v->read) &&

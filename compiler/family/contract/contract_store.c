@@ -242,14 +242,6 @@ static void put_where(CPrint *cp, Tree *b, Guard where, const Tree *one)
             FILL("where", cprint_guard(cp, where)), FILL_TREE("ONE", one));
 }
 
-const char *finish_input(const ContractBuild *x, const Tensor *t)
-{
-    for (int i = 0; i < x->n_input; i++)
-        if (x->input[i] == t)
-            return x->input_at[i];
-    return NULL;
-}
-
 void finish_read(Finish *f, Tree *b, const Vector *v)
 {
     CPrint *cp = &f->x->cp;

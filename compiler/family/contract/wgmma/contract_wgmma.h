@@ -193,6 +193,8 @@ bool wgmma_asks_heads(const Wgmma *w);
 /* Registers of what a variant's epilogue loads; whether that is of rows. */
 int wgmma_reads_regs(const Wgmma *w);
 bool wgmma_reads_rows(const Wgmma *w);
+/* Whether a thread has four neighbouring results of four bytes at a time. */
+bool wgmma_quads(const Wgmma *w);
 /* Stages that fit `blocks` on an SM, no more than steps; of a single step, and
  * of tiles in turns, there are more where a block has more tiles. */
 int wgmma_stages(const WgmmaForm *f, const WgmmaShape *s, int blocks,

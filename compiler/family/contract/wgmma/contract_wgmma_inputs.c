@@ -5,12 +5,23 @@
 #include <string.h>
 
 /* What results read of tensors that lie as they do, a residual or a mask: TMA
- * brings it into slots of its own, a warpgroup's rows by 64 columns each, while
+ * brings it into slots of its own, a warpgroup's rows by 128 bytes each, while
  * products and epilogues of other tiles go on. By loads of the epilogue's own
  * threads the memory is asked for nothing while these compute and store. */
 
-enum { BAND = TMA_ROW / 2 /* columns */, VECTOR = 8,
-       MOST_SLOTS = 4 /* of a warpgroup */, MOST_READS = 32 };
+enum { MOST_SLOTS = 4 /* of a warpgroup */, MOST_READS = 32 };
+
+/* Columns of a slot, and those of a thread's loads: results and what they read
+ * have elements of one size. */
+static int band(const WgmmaForm *f)
+{
+    return TMA_ROW / wgmma_result_bytes(&f->x);
+}
+
+static int vector(const WgmmaForm *f)
+{
+    return 2 * 8 / wgmma_result_bytes(&f->x);
+}
 
 /* ---- which --------------------------------------------------------------- */
 
@@ -38,14 +49,15 @@ static bool lies_so(const WgmmaForm *f, const Expr *e, const Idx *offset,
     const Var *fast = contract_fast(x);
     int64_t step;
 
-    if (type_bytes(e->tensor->type) != 2 || e->tensor->type == T_BOOL ||
+    const int vec = vector(f);
+    if (type_bytes(e->tensor->type) * vec != 2 * 8 ||
         guard_truth(e->in) != ALWAYS || !fast || !idx_affine(offset) ||
-        fast->extent % VECTOR || c->N % VECTOR ||
-        idx_coef(offset, fast) != 1 || offset->k % VECTOR)
+        fast->extent % vec || c->N % vec || idx_coef(offset, fast) != 1 ||
+        offset->k % vec)
         return false;
     return wgmma_walks(offset, c->m, c->n_m, pitch) &&
            wgmma_walks(offset, c->n, c->n_n, &step) && step == 1 &&
-           *pitch % VECTOR == 0 && *pitch >= c->N;
+           *pitch % vec == 0 && *pitch >= c->N;
 }
 
 static int input_of(const WgmmaForm *f, const Tensor *t)
@@ -93,8 +105,8 @@ void wgmma_find_inputs(WgmmaForm *f)
 
     f->n_input = 0;
     if (x->c.batches > 1 || x->terms != 1 || gr->merge || f->turned ||
-        (gr->pieces && !gr->pieces->down) || wgmma_result_bytes(x) != 2 ||
-        x->c.range || contract_columns(x, VECTOR) != VECTOR)
+        (gr->pieces && !gr->pieces->down) || wgmma_result_bytes(x) < 2 ||
+        x->c.range || contract_columns(x, vector(f)) != vector(f))
         return;
     for (int i = 0; i < gr->n_step; i++)
         if (gr->step[i].op == R_NONE && !gr->step[i].over_cols)
@@ -130,7 +142,7 @@ int wgmma_input_slots(const WgmmaForm *f, const WgmmaShape *s)
     size_t room = few ? ROOM : ROOM / 2;
     size_t all = slot_bytes(f, wm) * (size_t)s->consumers;
 
-    if (!f->n_input || s->consumers == 1 || s->bn % BAND || all > room ||
+    if (!f->n_input || s->consumers == 1 || s->bn % band(f) || all > room ||
         f->x.c.N % s->bn)
         return 0;
     return room / all < (size_t)most ? (int)(room / all) : most;
@@ -159,8 +171,8 @@ void wgmma_input_maps(WgmmaBuild *w)
         TileMap *m = &k->map[k->n_map++];
         *m = (TileMap){.offset = in->offset, .rank = 2,
                        .dim = {x->f->c.N, x->f->c.M},
-                       .stride = {0, in->pitch * 2},
-                       .box = {BAND, w->p->wm},
+                       .stride = {0, in->pitch * type_bytes(in->tensor->type)},
+                       .box = {band(w->f), w->p->wm},
                        .step = {1, 1},
                        .swizzle = true};
         for (int j = 0; j < k->n_arg; j++)
@@ -184,9 +196,9 @@ void wgmma_input_fields(WgmmaBuild *w)
     for (int i = 0; i < w->f->n_input; i++)
         kernel_smem(x->g, x->kernel, 1024,
                     arena_printf(x->g->arena,
-                                 "%s %s[CONSUMERS * INPUTS][WM][64]",
+                                 "%s %s[CONSUMERS * INPUTS][WM][%d]",
                                  type_cname(w->f->input[i].tensor->type),
-                                 w->input_tile[i]), NULL);
+                                 w->input_tile[i], band(w->f)), NULL);
     kernel_smem(x->g, x->kernel, 8,
                 "uint64_t inputs_full[CONSUMERS * INPUTS], "
                 "inputs_empty[CONSUMERS * INPUTS]", NULL);
@@ -204,7 +216,7 @@ const char *wgmma_input_ring(const WgmmaBuild *w)
 static bool between(const WgmmaBuild *w)
 {
     /* the loader would wait for slots that the tile's own epilogue frees */
-    bool all = w->p->inputs >= w->x.p->t.bn / BAND;
+    bool all = w->p->inputs >= w->x.p->t.bn / band(w->f);
 
     return w->p->inputs && all && w->p->least_steps > w->x.p->t.stages &&
            !wgmma_reaches(w->p);
@@ -217,9 +229,9 @@ static Tree *load(WgmmaBuild *w)
 
     for (int i = 0; i < w->f->n_input; i++)
         PUT(loads,
-            "dcc_tma_load_2d(smem.@tile[at], &@tile@_map, n0 + j * 64, @m, "
+            "dcc_tma_load_2d(smem.@tile[at], &@tile@_map, n0 + j * @band, @m, "
             "&smem.inputs_full[at]);\n",
-            FILL("tile", w->input_tile[i]),
+            FILL("tile", w->input_tile[i]), FILL_INT("band", band(w->f)),
             FILL("m", several && !turns ? "m0 + of * WM" : "m0"));
     Tree *one = QUOTE(
         b->arena,
@@ -239,18 +251,18 @@ static Tree *load(WgmmaBuild *w)
     PUT(b,
         turns ? "// What its results read.\n"
                 "const int of = inputs % CONSUMERS;\n"
-                "const int band = inputs / CONSUMERS * (BN / 64);\n"
-                "for (int j = 0; j < BN / 64; ++j) {\n"
+                "const int band = inputs / CONSUMERS * (BN / @band);\n"
+                "for (int j = 0; j < BN / @band; ++j) {\n"
                 "    @ONE\n"
                 "}\n"
                 "++inputs;\n"
               : "// What its results read.\n"
-                "const int band = inputs * (BN / 64);\n"
-                "for (int j = 0; j < BN / 64; ++j) {\n"
+                "const int band = inputs * (BN / @band);\n"
+                "for (int j = 0; j < BN / @band; ++j) {\n"
                 "    @ONE\n"
                 "}\n"
                 "++inputs;\n",
-        FILL_TREE("ONE", one));
+        FILL_INT("band", band(w->f)), FILL_TREE("ONE", one));
     return b;
 }
 
@@ -278,31 +290,64 @@ static const char *slot(const WgmmaBuild *w)
     return w->p->consumers > 1 ? "warpgroup * INPUTS + " : "";
 }
 
+/* Of an epilogue's columns of one j, 32 or of pairs 8, as many have a slot. */
+static int in_slot(const WgmmaBuild *w)
+{
+    bool pairs = wgmma_result_bytes(&w->f->x) == 4 && !wgmma_quads(w->p);
+
+    return band(w->f) / (pairs ? 8 : 32);
+}
+
+/* "(inputs + j / 2)" */
+static const char *number(const WgmmaBuild *w)
+{
+    int n = in_slot(w);
+
+    return n > 1 ? arena_printf(w->x.g->arena, "(inputs + j / %d)", n)
+                 : "(inputs + j)";
+}
+
 void wgmma_wait_inputs(WgmmaBuild *w, Tree *b)
 {
-    if (w->p->inputs)
-        PUT(b,
-            "const int at = @slot@(inputs + j / 2) % INPUTS;\n"
-            "if (j % 2 == 0)  // 64 columns of what results read\n"
-            "    dcc_mbar_wait(&smem.inputs_full[at], "
-            "(inputs + j / 2) / INPUTS % 2);\n",
-            FILL("slot", slot(w)));
+    int n = in_slot(w);
+
+    if (!w->p->inputs)
+        return;
+    PUT(b,
+        n > 1 ? "const int at = @slot@@number % INPUTS;\n"
+                "if (j % @n == 0)  // @band columns of what results read\n"
+                "    dcc_mbar_wait(&smem.inputs_full[at], "
+                "@number / INPUTS % 2);\n"
+              : "const int at = @slot@@number % INPUTS;\n"
+                "// @band columns of what results read\n"
+                "dcc_mbar_wait(&smem.inputs_full[at], "
+                "@number / INPUTS % 2);\n",
+        FILL("slot", slot(w)), FILL("number", number(w)), FILL_INT("n", n),
+        FILL_INT("band", band(w->f)));
 }
 
 void wgmma_free_inputs(WgmmaBuild *w, Tree *b)
 {
-    if (w->p->inputs)
-        PUT(b, "if (j % 2 == 1) {\n"
-               "    __syncwarp();\n"
-               "    if (lane == 0)\n"
-               "        dcc_mbar_arrive(&smem.inputs_empty[at]);\n"
-               "}\n");
+    int n = in_slot(w);
+
+    if (!w->p->inputs)
+        return;
+    PUT(b,
+        n > 1 ? "if (j % @n == @last) {\n"
+                "    __syncwarp();\n"
+                "    if (lane == 0)\n"
+                "        dcc_mbar_arrive(&smem.inputs_empty[at]);\n"
+                "}\n"
+              : "__syncwarp();\n"
+                "if (lane == 0)\n"
+                "    dcc_mbar_arrive(&smem.inputs_empty[at]);\n",
+        FILL_INT("n", n), FILL_INT("last", n - 1));
 }
 
 void wgmma_next_inputs(WgmmaBuild *w, Tree *b)
 {
     if (w->p->inputs)
-        PUT(b, "inputs += BN / 64;\n");
+        PUT(b, "inputs += BN / @band;\n", FILL_INT("band", band(w->f)));
 }
 
 void wgmma_name_inputs(WgmmaBuild *w)
@@ -314,7 +359,10 @@ void wgmma_name_inputs(WgmmaBuild *w)
         x->input_at[x->n_input++] = arena_printf(
             x->g->arena,
             "&smem.%s[at][warp * 16 + i / 2 * 64 + i %% 2 * 8 + lane / 4]"
-            "[dcc_packed_at<64>(lane / 4, j %% 2 * 4 + lane %% 4)]",
-            w->input_tile[i]);
+            "[dcc_box_at<%s>(lane / 4, %s]",
+            w->input_tile[i], type_cname(w->f->input[i].tensor->type),
+            in_slot(w) == 4   ? "j % 4 * 2 + lane % 4 / 2) + lane % 2 * 2"
+            : in_slot(w) == 2 ? "j % 2 * 4 + lane % 4)"
+                              : "c * 4 + lane % 4)");
     }
 }

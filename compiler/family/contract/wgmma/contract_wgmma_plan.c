@@ -160,6 +160,15 @@ bool wgmma_reads_rows(const Wgmma *w)
     return w->inputs ? w->f->more_rows_read : w->f->rows_read;
 }
 
+bool wgmma_quads(const Wgmma *w)
+{
+    const Contract *x = &w->f->x;
+
+    return wgmma_result_bytes(x) == 4 && w->own % 32 == 0 && !w->deal &&
+           !w->f->turned && x->terms == 1 && !x->gr->pieces && !x->gr->merge &&
+           !wgmma_reads_rows(w) && contract_columns(x, 4) == 4;
+}
+
 /* Registers that a consumer needs besides its sums: for the loop, the tile's
  * place, and one piece of the epilogue. Fitted to the fewest that nvcc 13 took
  * without spills for 70 variants of the examples' kernels; of three consumers
@@ -204,7 +213,8 @@ static bool takes_inputs(const Wgmma *w)
 {
     return w->f->x.c.N % w->x.t.bn == 0 && wgmma_sharers(w) == 1 &&
            !w->x.patch && !w->x.apart && !w->pack &&
-           (!w->deal || w->deal == WORD);
+           (!w->deal ||
+            (w->deal == WORD && wgmma_result_bytes(&w->f->x) == 2));
 }
 
 static const char *plan_sizes(Wgmma *w)

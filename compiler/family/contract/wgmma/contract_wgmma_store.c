@@ -111,6 +111,8 @@ static const char *point_columns(const WgmmaBuild *w)
         return arena_printf(w->x.g->arena, "j * %d + lane %% 4 * %d",
                             w->p->deal * 4, w->p->deal);
     return w->x.vec == 8   ? "j * 32 + lane % 4 * 8"
+           : wgmma_quads(w->p) && w->x.vec == 4
+               ? "j * 32 + c * 16 + lane % 4 * 4"
            : w->x.vec == 4 ? "j * 32 + lane % 4 * 8 + c * 4"
            : w->x.vec == 2 ? "j * 8 + lane % 4 * 2"
                            : "j * 8 + lane % 4 * 2 + c";
@@ -323,14 +325,18 @@ static Tree *packed_code(WgmmaBuild *w)
                     FILL_TREE("PAIRS", pairs), FILL_TREE("PIECES", loop));
 }
 
-/* Columns that a thread stores at a time. Pairs of four-byte elements are whole
- * sectors of memory as the sums lie; of shorter ones, 8 after an exchange, if
- * there are as many of each lane. */
+/* Columns that a thread stores at a time: of short elements 8 after an
+ * exchange, if there are as many of each lane; of four bytes 4, if all that is
+ * read of rows is in shared memory; else pairs, which are whole sectors of
+ * memory as the sums lie. */
 static int most_columns(const WgmmaBuild *w)
 {
     bool pairs = wgmma_result_bytes(&w->f->x) == 4 || w->p->own % 32;
 
-    return w->p->deal ? w->p->deal : pairs ? 2 : 8;
+    return w->p->deal             ? w->p->deal
+           : wgmma_quads(w->p) ? 4
+           : pairs             ? 2
+                               : 8;
 }
 
 /* The reads ahead of a tile's products: those of its columns; and those of the
@@ -374,8 +380,9 @@ static int pairs_ahead(const WgmmaBuild *w)
 {
     enum { MOST = 32 }; /* registers */
     int all = w->p->own / 8;
+    int most = w->f->row_reads - (w->p->inputs ? w->f->n_input : 0);
 
-    for (int reads = w->f->row_reads; reads >= 1; reads--)
+    for (int reads = most; reads >= 1; reads--)
         for (int n = all; n >= 1; n--)
             if (all % n == 0 && n * (w->p->wm / 32) * 2 <= MOST &&
                 reads * n * (w->p->wm / 32) * 2 + 8 <= w->p->spare_rows)
@@ -462,6 +469,7 @@ static Tree *direct_code(WgmmaBuild *w)
                        FILL_TREE("POINTS", points));
     const Fill of[] = {FILL_TREE("POINTS", points),
                        FILL("SUMS", sums_of(w)),
+                       FILL("ROW", wgmma_quads(w->p) ? "quads" : "row"),
                        FILL("WIDTH", x->width),
                        FILL_TREE("AGAIN", again),
                        FILL_TREE("COLUMNS", ahead.by_columns),
