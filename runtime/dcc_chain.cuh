@@ -81,23 +81,6 @@ DCC_DEVICE void dcc_each_column(const float (&of_column)[K][BJ], int row,
     }
 }
 
-// By a warp: a lane leaves what it has of every 32nd column, and the others
-// see it behind what one of them arrives at.
-template <int K, int BJ, int N>
-DCC_DEVICE void dcc_leave_columns(float (&of_column)[K][BJ],
-                                  const float (&of)[K][N])
-{
-    const int lane = threadIdx.x % 32;
-    __syncwarp();
-#pragma unroll
-    for (int k = 0; k < K; ++k)
-#pragma unroll
-        for (int q = 0; q < N; ++q)
-            if (BJ % 32 == 0 || q * 32 + lane < BJ)
-                of_column[k][q * 32 + lane] = of[k][q];
-    __syncwarp();
-}
-
 // A tile of rows and what is independent of it, of tile number `i`: `group`
 // at most of `batches` run together, their last rows first.
 DCC_DEVICE dcc_tile dcc_last_first(int i, int group, int tiles, int batches)

@@ -1,6 +1,7 @@
 // dcc_sums.cuh - sums of a tile: as neighbours in a thread; those that several
 // blocks share, of a cluster, by its shared memory, or any, by the workspace;
-// and over its rows.
+// and over its rows. And what chains share with products: values of columns,
+// results by whole lines.
 // dcc_wgmma.cuh includes it.
 #ifndef DCC_SUMS_CUH
 #define DCC_SUMS_CUH
@@ -282,6 +283,57 @@ DCC_DEVICE float dcc_warps_squares(const float (*left)[S][N], int i, int k,
             dcc_join_moments(v[warp], t[warp], v[warp + n], t[warp + n],
                              16.0f * n);
     return t[0];
+}
+
+// ---- chains: values of columns, whole lines of results ----------------------
+
+// f(q, column) of each 32nd column, for which `of` has room.
+template <int K, int N, class F>
+DCC_DEVICE void dcc_each_lane(int column, const float (&)[K][N], F f)
+{
+#pragma unroll
+    for (int q = 0; q < N; ++q)
+        f(q, column + q * 32 + (int)threadIdx.x % 32);
+}
+
+// By a warp: its lanes leave what they have of every 32nd column, and arrive.
+template <int K, int BJ, int N>
+DCC_DEVICE void dcc_leave_columns(float (&of_column)[K][BJ],
+                                  const float (&of)[K][N], uint64_t *arrived)
+{
+    const int lane = threadIdx.x % 32;
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+#pragma unroll
+        for (int q = 0; q < N; ++q)
+            if (BJ % 32 == 0 || q * 32 + lane < BJ)
+                of_column[k][q * 32 + lane] = of[k][q];
+    __syncwarp();
+    if (lane == 0)
+        dcc_mbar_arrive(arrived);
+}
+
+// Sums of 16 rows of COLS columns, of which `rows` are there, where products
+// leave them, as T to memory: whole lines, through shared memory. Rows are
+// `stride` apart, and begin at whole words of 16 bytes.
+template <int COLS, class T>
+DCC_DEVICE void dcc_store_lines(T *to, int stride, int rows,
+                                const float (&sums)[COLS / 2],
+                                T (&out)[16][COLS])
+{
+    uint32_t packed[COLS / 16][4];
+    dcc_pack_scores<T>(packed, sums);
+    dcc_pack_rows(out, packed);
+#pragma unroll 2  // more addresses would not fit
+    for (int q = 0; q < COLS / 16; ++q) {
+        const int i = q * 32 + (int)threadIdx.x % 32;
+        const int line = i / (COLS / 8), piece = i % (COLS / 8);
+        if (line < rows)
+            dcc_copy<uint4>(&to[line * stride + piece * 8],
+                            &out[line][dcc_packed_at<COLS>(line, piece)]);
+    }
+    __syncwarp();
 }
 
 #endif // sm_90

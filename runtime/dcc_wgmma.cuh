@@ -209,6 +209,14 @@ DCC_DEVICE void dcc_free_slot(uint64_t (&empty)[N], int &slot, int &phase)
         dcc_next_slot<N>(slot, phase);
 }
 
+// The same of a slot that lanes have read, each by itself.
+template <int TEAMS = 1, int N>
+DCC_DEVICE void dcc_free_read_slot(uint64_t (&empty)[N], int &slot, int &phase)
+{
+    __syncwarp();
+    dcc_free_slot<TEAMS>(empty, slot, phase);
+}
+
 #ifdef DCC_EMU
 
 void dcc_wgmma_fence();

@@ -435,7 +435,7 @@ Test(chain, shared_keys)
         for (int j = 0; j < p->n_run; j++)
             if (p->run[j].group->chain) {
                 emit_kernel(&b, p, p->run[j].kernel);
-                n++;
+                n += p->run[j].group->chain->twin ? 2 : 1;
             }
         cr_expect_eq(n, 3, "%d chains", n);
         const char *kernels = buf_take(&b, f.arena);
@@ -445,6 +445,45 @@ Test(chain, shared_keys)
         arena_free(f.arena);
     }
 #undef SHARED
+}
+
+/* The gradients of keys and values are of the same scores, and one kernel,
+ * where they have as many columns; that of queries is of others. */
+Test(chain, twins)
+{
+    static const struct {
+        const char *rows;
+        int chains, twins;
+    } cases[] = {{"64", 2, 1}, {"32", 3, 0}};
+
+    for (int i = 0; i < 2; i++) {
+        Fixture f = fixture();
+        CompileOptions o = compile_options(&f);
+        CudaProgram *p = compiled_body(
+            &f, arena_printf(f.arena,
+                             "input q : f16[16, 12, 512, 64];"
+                             "input k : f16[16, 12, 512, 64];"
+                             "input v : f16[16, 12, 512, %s];"
+                             "a = attention(q, k, v, causal = true);"
+                             "u = random(1, a); w = f32(a) * u;"
+                             "loss[] = sum(b, h, i, d) w[b, h, i, d];"
+                             "output dq = grad(loss, q);"
+                             "output dk = grad(loss, k);"
+                             "output dv = grad(loss, v);", cases[i].rows), &o);
+        int chains = 0, twins = 0;
+
+        for (int j = 0; j < p->n_run; j++) {
+            const Group *gr = p->run[j].group;
+            chains += gr->chain != NULL;
+            twins += gr->chain && gr->chain->twin;
+            cr_expect(!gr->chain || !gr->chain->twin ||
+                      (gr->beside_us > gr->predicted_us &&
+                       p->run[j].kernel->n_map == 4));
+        }
+        cr_expect_eq(chains, cases[i].chains, "%d chains", chains);
+        cr_expect_eq(twins, cases[i].twins, "%d twins", twins);
+        arena_free(f.arena);
+    }
 }
 
 static void expect_window(int n, const char *text)

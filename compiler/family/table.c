@@ -19,6 +19,8 @@ static const char *other_shape(const Family *f, const Group *gr)
         return "no two products with what lies between them";
     if (!f->chains && gr->chain)
         return "two products with what lies between them";
+    if (gr->chain && gr->chain->twin && f != &family_chain_wgmma)
+        return "two chains of the same scores";
     bool whole = gr->merge && !gr->merge->size;
     if (whole && f != &family_contract_skinny)
         return "values of rows that a product computes first";

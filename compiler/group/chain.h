@@ -25,6 +25,9 @@ typedef struct Chain {
                                f16 (rewrite/halves.h), */
     bool thirds;            /* or in three of bf16, which hold all of it */
     bool wide;              /* which may be beyond f16's range */
+    Group *twin;            /* a chain of the same scores, in the same
+                               variables: with a second product of its own,
+                               whose steps are the group's last; or NULL */
 } Chain;
 
 /* Values of rows that the chain stores besides its results, such as a softmax's
@@ -41,6 +44,11 @@ Group *chain_form(Graph *g, Group *const *unit, int n, const ChainKept *kept,
                   const char **why);
 /* Whether t, which others read, too, may be one of those; adds it. */
 bool chain_keep(ChainKept *kept, const Tensor *t);
+
+/* Two chains as one, if their scores are the same, which one of them takes with
+ * another product's: those are made once, as the gradients of an attention's
+ * keys and values want. NULL if they cannot be. */
+Group *chain_twins(Graph *g, const Group *a, const Group *b);
 
 /* Factors of 16 bits that the second product multiplies. */
 int chain_parts(const Chain *c);

@@ -674,6 +674,8 @@ static void canon_shape(Buf *b, const Group *gr)
         buf_printf(b, "o%d<%lld ", i, (long long)other->cols[i]->extent);
     if (gr->chain)
         buf_printf(b, "chain %d %d ", gr->chain->n_first, gr->chain->n_between);
+    if (gr->chain && gr->chain->twin)
+        buf_puts(b, "twin ");
     if (gr->chain && gr->chain->halves)
         buf_puts(b, "halves ");
     if (gr->chain && gr->chain->thirds)

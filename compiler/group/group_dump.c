@@ -27,6 +27,9 @@ static void dump_part(Buf *b, const Chain *c, int i)
     else if (i == c->n_first)
         dump_vars(b, "between: for rows, over", c->between->cols,
                   c->between->n_cols);
+    else if (i == c->n_first + c->n_between + c->second->n_step)
+        dump_vars(b, "of the same scores: for rows, over", c->between->cols,
+                  c->between->n_cols);
     else if (i == c->n_first + c->n_between)
         dump_vars(b, "second: for rows, over", c->second->cols,
                   c->second->n_cols);

@@ -181,6 +181,23 @@ static Group *bound_steps(Bounder *b, const Group *gr)
     return out;
 }
 
+static Group *bound_group(Bounder *b, const Group *gr);
+
+static Chain *bound_chain(Bounder *b, const Chain *chain)
+{
+    Chain *c = arena_new_of(b->g->arena, Chain);
+
+    *c = *chain;
+    c->first = bound_steps(b, c->first);
+    if (c->other)
+        c->other = bound_steps(b, c->other);
+    c->between = bound_steps(b, c->between);
+    c->second = bound_steps(b, c->second);
+    if (c->twin)
+        c->twin = bound_group(b, c->twin);
+    return c;
+}
+
 static Group *bound_group(Bounder *b, const Group *gr)
 {
     Group *out = bound_steps(b, gr);
@@ -190,16 +207,8 @@ static Group *bound_group(Bounder *b, const Group *gr)
             b->why = "it says where something is stored";
     if (rows_touch(gr))
         b->why = "it belongs to the rows of a norm";
-    if (gr->chain) {
-        Chain *c = arena_new_of(b->g->arena, Chain);
-        *c = *gr->chain;
-        c->first = bound_steps(b, c->first);
-        if (c->other)
-            c->other = bound_steps(b, c->other);
-        c->between = bound_steps(b, c->between);
-        c->second = bound_steps(b, c->second);
-        out->chain = c;
-    }
+    if (gr->chain)
+        out->chain = bound_chain(b, gr->chain);
     return b->why ? NULL : out;
 }
 

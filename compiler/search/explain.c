@@ -187,7 +187,10 @@ static void put_group(Buf *b, const Selection *s, const Launch *l, int i)
         buf_printf(b, "    takes a norm of rows on its way: the kernels that it "
                       "is of take %.2f us so, with one of its own %.2f us\n",
                    gr->norm_us, gr->apart_us);
-    if (gr->beside_us > 0)
+    if (gr->chain && gr->chain->twin)
+        buf_printf(b, "    two chains of the same scores: apart they would "
+                      "take %.2f us\n", gr->beside_us);
+    else if (gr->beside_us > 0)
         buf_printf(b, "    two that stand beside each other and read the same: "
                       "apart they would take %.2f us\n", gr->beside_us);
     put_edges(b, l);

@@ -18,11 +18,14 @@ static bool pinned(const Group *gr)
     return false;
 }
 
-/* Points side by side, or a product with the sum of one of its factors. */
+/* Points side by side, chains of the same scores, or a product with the sum of
+ * one of its factors. */
 static Group *one_of(Graph *g, const Group *a, const Group *b)
 {
     Group *gr = fuse_siblings(g, a, b);
 
+    if (!gr)
+        gr = chain_twins(g, a, b);
     if (!gr)
         gr = fuse_factor_sum(g, a, b);
     return gr ? gr : fuse_factor_sum(g, b, a);

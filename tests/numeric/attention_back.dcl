@@ -49,3 +49,13 @@ model ab_shared_flat { input q : f16[2, 136, 6 * 32]; input k : f16[2, 136, 2 * 
   vs[b, h in 0..2, i, d in 0..32] = v[b, i, h * 32 + d]; a = grouped_attention(qs, ks, vs, causal = true);
   o[b, i, e in 0..6 * 32] = a[b, e / 32, i, e % 32];
   loss = ab_loss(o); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }
+// scores that gradients of keys and values have in common: with a bias; of heads side by side
+model ab_twin_bias { input q : f16[2, 2, 166, 80]; input k : f16[2, 2, 172, 80]; input v : f16[2, 2, 172, 80]; input b : f16[166, 172];
+  s[b, h, i, j] : f32 = (sum(d) q[b, h, i, d] * k[b, h, j, d]) * 0.1 + b[i, j]; p : f16 = softmax(s);
+  y[b, h, i, e] : f16 = sum(j) p[b, h, i, j] * v[b, h, j, e];
+  loss = ab_loss(y); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }
+model ab_twin_heads { input q : f16[2, 140, 4 * 64]; input k : f16[2, 140, 4 * 64]; input v : f16[2, 140, 4 * 64];
+  qs[b, h in 0..4, i, d in 0..64] = q[b, i, h * 64 + d]; ks[b, h in 0..4, i, d in 0..64] = k[b, i, h * 64 + d];
+  vs[b, h in 0..4, i, d in 0..64] = v[b, i, h * 64 + d]; a = attention(qs, ks, vs, causal = true);
+  o[b, i, e in 0..4 * 64] : f16 = a[b, e / 64, i, e % 64];
+  loss = ab_loss(o); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }

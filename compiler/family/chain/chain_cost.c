@@ -17,12 +17,15 @@ static void chain_work(const ChainKernel *w, Work *out, double blocks,
 
     memset(out, 0, sizeof *out);
     out->flops = 2 * f->share * (double)f->M * (double)f->J *
-                 (double)(f->D + f->O + f->N) * (double)f->batches;
+                 ((double)(f->D + f->O) + chain_results(f)) *
+                 (double)f->batches;
     out->padded_flops = 2 * points * width;
     out->special = points * (f->rows.softmax + f->special);
     out->efficiency = 1;
     out->hbm_bytes = f->hbm;
-    out->l2_bytes = columns * (double)(f->D + f->O + f->N) * 2;
+    out->l2_bytes = columns * 2 *
+                    ((double)(f->D + f->O) +
+                     (chain_one_ring(f) ? 0 : chain_results(f)));
     out->scatter = 1;
     out->blocks = blocks;
     out->threads = w->threads;
@@ -173,6 +176,16 @@ static double rows_clk(const ChainForm *f, const Tma *t, const TmaOperand *o,
                                           : rows * boxes * d->tma_row_clk;
 }
 
+/* Of so many columns of what the second product multiplies. */
+static double second_clk(const ChainKernel *w, const ChainForm *f,
+                         double columns)
+{
+    if (f->tb.b.k_major)
+        return rows_clk(f, &f->tb, &f->tb.b, w->bn, f->J,
+                        (int)ceil(columns / f->tb.bk));
+    return rows_clk(f, &f->tb, &f->tb.b, columns, f->N, w->n_boxes);
+}
+
 /* The same for a tile of so many steps: its rows, and blocks of columns of
  * either product. An SM's tiles get theirs one after the other. */
 static double copies_clk(const ChainKernel *w, double steps)
@@ -185,10 +198,10 @@ static double copies_clk(const ChainKernel *w, double steps)
     if (w->o_boxes)
         clk += rows_clk(f, &f->to, &f->to.a, w->bm, f->O, w->o_boxes) +
                rows_clk(f, &f->to, &f->to.b, columns, f->O, w->o_boxes);
-    if (f->tb.b.k_major)
-        return clk + rows_clk(f, &f->tb, &f->tb.b, w->bn, f->J,
-                              (int)ceil(columns / f->tb.bk));
-    return clk + rows_clk(f, &f->tb, &f->tb.b, columns, f->N, w->n_boxes);
+    if (chain_one_ring(f))
+        return clk;
+    clk += second_clk(w, f, columns);
+    return f->twin ? clk + second_clk(w, f->twin, columns) : clk;
 }
 
 /* Of a tile's stores: the last ones have nothing beside them. */
@@ -196,7 +209,7 @@ static double stores_clk(const ChainKernel *w)
 {
     const ChainForm *f = w->f;
 
-    return (double)w->bm * w->bn * type_bytes(f->elem) /
+    return (double)w->bm * w->bn * type_bytes(f->elem) * (f->twin ? 2 : 1) /
            f->a.o->device->sm_bytes_clk;
 }
 

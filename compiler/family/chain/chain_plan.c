@@ -23,7 +23,29 @@ double chain_width(const ChainKernel *w)
     const ChainForm *f = w->f;
 
     return chain_round_up(f->D, 16) + chain_round_up(f->O, 16) +
-           chain_parts(f->chain) * (double)w->bn;
+           (chain_parts(f->chain) + (f->twin ? 1 : 0)) * (double)w->bn;
+}
+
+bool chain_one_ring(const ChainForm *f)
+{
+    return f->lies_in && (!f->twin || f->twin->lies_in);
+}
+
+ChainKernel chain_twin_of(const ChainKernel *w)
+{
+    ChainKernel twin = *w;
+
+    twin.f = w->f->twin;
+    twin.b.f = &w->f->twin->b;
+    twin.id[2] = w->id[5];
+    twin.acc = "twin_acc";
+    return twin;
+}
+
+/* Columns of all second products. */
+double chain_results(const ChainForm *f)
+{
+    return (double)(f->N + (f->twin ? f->twin->N : 0));
 }
 
 void chain_plan_open(ChainKernel *w, const ChainForm *f)
@@ -34,6 +56,7 @@ void chain_plan_open(ChainKernel *w, const ChainForm *f)
     w->plan = (ContractPlan){.f = &f->b};
     w->bn = chain_round_up(f->N, 16);
     w->m_tiles = w->group = w->cluster = 1;
+    w->acc = "acc";
 }
 
 void chain_tile(ChainKernel *w, int slot, int threads)
@@ -88,7 +111,8 @@ void chain_end(ChainKernel *w, const char *family, const char *min_arch)
     k->smem_bytes = w->smem;
     k->min_blocks = w->resident;
     k->flops = 2.0 * (double)f->M * (double)f->J *
-               (double)(f->D + f->O + f->N) * (double)f->batches * f->share;
+               ((double)(f->D + f->O) + chain_results(f)) * (double)f->batches *
+               f->share;
     k->bytes = f->hbm;
     k->family = family;
     k->min_arch = min_arch;

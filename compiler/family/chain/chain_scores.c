@@ -27,6 +27,13 @@ static const char *or_also(Arena *a, const char *s, const char *also)
     return !*also ? s : *s ? arena_printf(a, "%s || %s", s, also) : also;
 }
 
+/* Where what becomes of the scores lies: a twin's in their place, as nothing
+ * else makes it; else nvcc has products wait for each other (C7514). */
+const char *chain_scores(const ChainKernel *w, bool twin)
+{
+    return w->f->twin && !twin ? "other" : "score";
+}
+
 /* The same of scores that take values of rows and columns. */
 static Tree *each_with_values(ChainKernel *w, const char *row, const char *col,
                               const Tree *code, bool ahead)
@@ -123,7 +130,15 @@ Tree *chain_mask(ChainKernel *w)
     if (!*each)
         return tree_list(a);
     Tree *code =
-        each_score(w, row, col,
+        f->twin ? QUOTE(a,
+                        "dcc_each_place<BJ / 2>(@row_at, j0, "
+                        "[&](int c, int @row, int @col) {\n"
+                        "    if (@each)\n"
+                        "        score[c] = other[c] = 0.0f;\n"
+                        "});\n",
+                        FILL("row_at", w->row_at), FILL("row", row),
+                        FILL("col", col), FILL("each", each))
+                : each_score(w, row, col,
                    QUOTE(a,
                          "if (@each)\n"
                          "    x = @dead;\n",
@@ -207,10 +222,12 @@ Tree *chain_value(ChainKernel *w)
     OwnReads reads = {f, false};
     Tree *in = tree_list(w->b.g->arena);
 
-    if (f->rows.body->kind == E_LOCAL)
+    if (f->rows.body->kind == E_LOCAL && !f->twin)
         return in;
     CScope scope = cprint_open(cp);
     expr_visit(f->rows.body, note_read, &reads);
+    if (f->twin)
+        expr_visit(f->twin->rows.body, note_read, &reads);
     const char *row = cprint_var(cp, f->row), *col = cprint_var(cp, f->col);
     if (reads.found && f->M % w->bm)
         PUT(in, "@row = min(@row, M - 1);\n", FILL("row", row));
@@ -221,10 +238,21 @@ Tree *chain_value(ChainKernel *w)
     chain_name_values(w);
     cp->staged = staged;
     cp->ctx = w;
-    const char *text = cprint_bind(in, cp, f->rows.body, "t");
+    if (f->twin) {
+        cprint_count(cp, f->twin->rows.body);
+        cprint_count(cp, f->rows.body);
+        /* last what takes x's place */
+        PUT(in, "other[c] = @text;\n",
+            FILL("text", cprint_bind(in, cp, f->rows.body, "t")));
+        PUT(in, "x = @text;\n",
+            FILL("text", cprint_bind(in, cp, f->twin->rows.body, "t")));
+    } else {
+        const char *text = cprint_bind(in, cp, f->rows.body, "t");
+        PUT(in, "x = @text;\n", FILL("text", text));
+    }
     cp->staged = NULL;
-    PUT(in, "x = @text;\n", FILL("text", text));
     cprint_close(cp, scope);
-    return (f->rows.n_row || f->rows.n_column ? each_with_values : each_score)(
+    bool values = f->rows.n_row || f->rows.n_column || f->twin;
+    return (values ? each_with_values : each_score)(
         w, row, col, in, f->rows.ahead || f->chain->other);
 }

@@ -21,9 +21,12 @@ static void place_pair(ContractBuild *x, Tree *b)
 {
     ChainKernel *w = (ChainKernel *)x; /* x is its first member */
 
-    x->sum = w->f->rows.after
-                 ? "(acc[0][j * (COLS / 2) + q * 2 + e] * after[q % 2])"
-                 : "acc[0][j * (COLS / 2) + q * 2 + e]";
+    x->sum = arena_printf(b->arena,
+                          w->f->rows.after
+                              ? "(%s[0][j * (COLS / 2) + q * 2 + e] * "
+                                "after[q %% 2])"
+                              : "%s[0][j * (COLS / 2) + q * 2 + e]",
+                          w->acc);
     PUT(b, "const int m = m0 + top + q % 2 * 8 + lane / 4;\n"
            "const int n = j * COLS + q / 2 * 8 + lane % 4 * 2;\n");
     if (w->reads) /* rows that are not there are packed, but not stored */
@@ -45,8 +48,9 @@ static void place_point(ContractBuild *x, Tree *b)
         ((ChainKernel *)x)->f->rows.after ? " * after[i % 2]" : "";
     const char *sum = x->vec == 8   ? "part[e]"
                       : x->vec == 4 ? "part[c * 4 + e]"
-                      : x->vec == 2 ? "acc[0][j * 4 + i % 2 * 2 + e]"
-                                    : "acc[0][j * 4 + i % 2 * 2 + c]";
+                      : arena_printf(b->arena, "%s[0][j * 4 + i %% 2 * 2 + %s]",
+                                     ((ChainKernel *)x)->acc,
+                                     x->vec == 2 ? "e" : "c");
 
     x->sum = *after ? arena_printf(b->arena, "(%s%s)", sum, after) : sum;
     PUT(b,
@@ -95,8 +99,8 @@ static Tree *words(ChainKernel *w)
     Tree *pairs = tree_list(x->g->arena);
 
     if (w->bn == w->pack && sums_alone(w))
-        return QUOTE(x->g->arena, "dcc_pack_scores<@type>(packed, acc[0]);\n",
-                     FILL("type", type_cname(w->out_type)));
+        return QUOTE(x->g->arena, "dcc_pack_scores<@type>(packed, @acc[0]);\n",
+                     FILL("type", type_cname(w->out_type)), FILL("acc", w->acc));
     contract_pairs(x, pairs, place_pair, "packed[q / 4][q % 4]",
                    tree_list(x->g->arena), 0);
     return QUOTE(x->g->arena,
@@ -122,15 +126,15 @@ static Tree *packed(ChainKernel *w)
         FILL_TREE("PIECES", QUOTE(a, by_pieces, FILL_TREE("PIECE", pieces))));
 }
 
-/* The step that stores pairs of sums as f32, and nothing else is stored; or
- * NULL. */
+/* The step that stores sums as they are, as pairs of f32 or as whole lines, and
+ * nothing else is stored; or NULL. */
 static const Step *bare_store(const ChainKernel *w)
 {
     const Contract *f = w->b.f;
     const Step *only = NULL;
 
-    if (w->out_type != T_F32 || w->f->N != w->bn || f->c.n_n != 1 ||
-        !sums_alone(w))
+    if ((w->pack ? w->pack != w->bn : w->out_type != T_F32) ||
+        w->f->N != w->bn || f->c.n_n != 1 || !sums_alone(w))
         return NULL;
     for (int i = 0; i < f->gr->n_step; i++) {
         const Step *s = &f->gr->step[i];
@@ -146,25 +150,42 @@ static const Step *bare_store(const ChainKernel *w)
 /* What the store of s writes, by a wrapper; or NULL: rows in no even steps. */
 static Tree *bare(ChainKernel *w, const Step *s)
 {
+    enum { PIECE = 8 };
     const Var *row = w->f->row, *column = w->f->b.c.n[0];
     CPrint *cp = &w->b.cp;
+    IdxPool *p = w->b.g->pool;
     const Idx *at = tensor_offset(w->b.g, s->tensor, s->store);
-    const Idx *rest = idx_sub(w->b.g->pool, at, idx_var(w->b.g->pool, column));
+    const Idx *rest = idx_sub(p, at, idx_var(p, column));
+    int align = w->pack ? PIECE : 2;
 
-    if (!idx_affine(at) || idx_coef(at, column) != 1 || idx_align(rest, 2) != 2)
+    if (!idx_affine(at) || idx_coef(at, column) != 1 ||
+        idx_align(rest, align) != align || s->tensor->align < align * 2)
         return NULL;
     CScope scope = cprint_open(cp);
-    cprint_name(cp, row, "m");
-    cprint_name(cp, column, "n");
+    cprint_name(cp, row, w->pack ? "(m0 + top)" : "m");
+    cprint_name(cp, column, w->pack ? "0" : "n");
     Tree *code = QUOTE(w->b.g->arena,
-                       "const int m = m0 + top + lane / 4, n = lane % 4 * 2;\n"
-                       "dcc_store_sums(&@to[@at], @stride, @rows, acc[0]);\n",
+                       w->pack
+                           ? "dcc_store_lines(&@to[@at], @stride, @rows, "
+                             "@acc[0], smem.out_rows[@warp]);\n"
+                           : "const int m = m0 + top + lane / 4, "
+                             "n = lane % 4 * 2;\n"
+                             "dcc_store_sums(&@to[@at], @stride, @rows, "
+                             "@acc[0]);\n",
+                       FILL("acc", w->acc), FILL("warp", "warp"),
                        FILL("to", cprint_tensor(cp, s->tensor)),
                        FILL("at", cprint_element(cp, s->tensor, at)),
                        FILL_INT("stride", idx_coef(at, row)),
                        FILL("rows", w->f->M % w->bm ? "M - m0 - top" : "16"));
     cprint_close(cp, scope);
     return code;
+}
+
+bool chain_is_bare(ChainKernel *w)
+{
+    const Step *s = bare_store(w);
+
+    return w->pack && s && bare(w, s);
 }
 
 /* Groups of columns of which single results' reads are made at once, in the
@@ -227,7 +248,7 @@ Tree *chain_direct(ChainKernel *w, int most)
     tree_add(all, TEMPLATE(a,
                            x->vec >= 4 ? "contract_wgmma_rows.cu.in"
                                        : "contract_wgmma_pairs.cu.in",
-                           FILL_TREE("POINTS", points), FILL("SUMS", "acc"),
+                           FILL_TREE("POINTS", points), FILL("SUMS", w->acc),
                            FILL("WIDTH", "BN"), FILL_TREE("AGAIN", again),
                            FILL("ROW", "row"),
                            FILL_TREE("COLUMNS", ahead.by_columns),
@@ -244,7 +265,7 @@ static int most_columns(const ChainKernel *w)
 
 Tree *chain_epilogue(ChainKernel *w)
 {
-    const Step *s = w->pack ? NULL : bare_store(w);
+    const Step *s = bare_store(w);
     Tree *code = s ? bare(w, s) : NULL;
 
     return code ? code : w->pack ? packed(w) : chain_direct(w, most_columns(w));

@@ -174,31 +174,74 @@ static void count(const Expr *e, void *ctx)
     c->powers += e->kind == E_UNARY && e->fn == F_EXP2;
 }
 
-/* Instructions of a score's body, where a power of 2 is one of them. */
-static double body_ops(const ChainForm *f, bool one)
+/* Instructions of a body, where a power of 2 is one of them. */
+static double body_ops(const ChainForm *f, const Expr *e, bool one)
 {
     Graph *g = f->a.g;
     Count c = {.f = f};
     const Expr *power = expr_unary(g, F_EXP2, expr_local(g, 0, T_F32), T_F32);
 
-    if (f->rows.body->kind == E_LOCAL)
+    if (e->kind == E_LOCAL)
         return 0;
-    expr_visit(f->rows.body, count, &c);
-    return expr_ops(f->rows.body) + c.reads -
-           (one ? c.powers * (expr_ops(power) - 1) : 0);
+    expr_visit(e, count, &c);
+    return expr_ops(e) + c.reads - (one ? c.powers * (expr_ops(power) - 1) : 0);
+}
+
+typedef struct Common {
+    const Expr *of;        /* what is made anyway */
+    const Expr *part, *is; /* is part in it; what of e is, the largest */
+} Common;
+
+static void find_equal(const Expr *e, void *ctx)
+{
+    Common *s = ctx;
+
+    if (expr_equal(e, s->part))
+        s->is = e;
+}
+
+/* The part of e with the most operations that the other body has, too. */
+static void find_shared(const Expr *e, void *ctx)
+{
+    Common *s = ctx, one = {.part = e};
+
+    if (s->part && expr_ops(s->part) >= expr_ops(e))
+        return;
+    expr_visit(s->of, find_equal, &one);
+    if (one.is)
+        s->part = e;
+}
+
+/* What a twin makes besides. */
+static double twin_ops(const ChainForm *f, const Expr *body, bool one)
+{
+    Common s = {.of = f->rows.body};
+
+    expr_visit(body, find_shared, &s);
+    return body_ops(f, body, one) - (s.part ? body_ops(f, s.part, one) : 0);
+}
+
+static void take_values(ChainForm *f, const Expr **body)
+{
+    Graph *g = f->a.g;
+    int left = MOST_NODES;
+
+    *body = expr_rewrite(g, *body, power_of_two, f);
+    *body = expr_rewrite(g, *body, take_number, f);
+    *body = take_apart(f, *body, &left);
 }
 
 void chain_find_values(ChainForm *f)
 {
-    Graph *g = f->a.g;
-    ChainRows *r = &f->rows;
-    int left = MOST_NODES;
+    ChainForm *twin = (ChainForm *)f->twin;
 
-    f->ops -= body_ops(f, false);
-    r->body = expr_rewrite(g, r->body, power_of_two, f);
-    r->body = expr_rewrite(g, r->body, take_number, f);
-    r->body = take_apart(f, r->body, &left);
-    f->ops += body_ops(f, true);
+    f->ops -= body_ops(f, f->rows.body, false);
+    take_values(f, &f->rows.body);
+    f->ops += body_ops(f, f->rows.body, true);
+    if (!twin)
+        return;
+    take_values(f, &twin->rows.body);
+    f->ops += twin_ops(f, twin->rows.body, true) + 1; /* rounded, too */
 }
 
 /* ---- the kernel ------------------------------------------------------ */
@@ -269,13 +312,15 @@ Tree *chain_read_columns(ChainKernel *w)
     const char *col = cprint_var(cp, f->col);
     PUT(code,
         "float of[@n][(BJ + 31) / 32];  // values of columns\n"
-        "#pragma unroll\n"
-        "for (int q = 0; q < (BJ + 31) / 32; ++q) {\n"
-        "    const int @col = @least@j0 + q * 32 + lane@most;\n"
+        "dcc_each_lane(j0, of, [&](int q, int @col) {\n"
+        "    @CUT\n"
         "    @VALUES\n"
-        "}\n",
+        "});\n",
         FILL_INT("n", f->rows.n_column), FILL("col", col),
-        FILL("least", cut ? "min(" : ""), FILL("most", cut ? ", J - 1)" : ""),
+        FILL_TREE("CUT",
+                  cut ? QUOTE(code->arena, "@col = min(@col, J - 1);\n",
+                              FILL("col", col))
+                      : tree_list(code->arena)),
         FILL_TREE("VALUES",
                   values(w, f->rows.of_column, f->rows.n_column, "of")));
     cprint_close(cp, scope);
@@ -288,9 +333,8 @@ Tree *chain_leave_columns(ChainKernel *w)
 
     if (w->f->rows.n_column)
         PUT(code,
-            "dcc_leave_columns(smem.of_column[first_slot], of);\n"
-            "if (lane == 0)\n"
-            "    dcc_mbar_arrive(&smem.first_full[first_slot]);\n");
+            "dcc_leave_columns(smem.of_column[first_slot], of, "
+            "&smem.first_full[first_slot]);\n");
     return code;
 }
 

@@ -207,6 +207,69 @@ const char *chain_open(ChainForm *f, Graph *g, const Group *gr,
     return NULL;
 }
 
+/* Of the same rows, columns and places of scores. */
+static const char *open_twin(ChainForm *f, Graph *g, const Options *o)
+{
+    ChainForm *t = arena_new_of(g->arena, ChainForm);
+    const char *why = chain_open(t, g, f->chain->twin, o);
+    bool same = t->row == f->row && t->col == f->col && t->N == f->N &&
+                t->n_batch == f->n_batch;
+
+    if (why)
+        return why;
+    for (int i = 0; i < f->n_batch && same; i++)
+        same = t->batch[i] == f->batch[i];
+    f->twin = t;
+    return !same                        ? "results of other rows"
+           : t->elem != f->elem         ? "factors of other types"
+           : !guard_same(t->rows.live, f->rows.live)
+               ? "results of other places of the scores"
+           : t->rows.softmax || f->rows.softmax || t->rows.after ||
+                   f->rows.after || t->rows.n_kept || f->rows.n_kept
+               ? "results of the same scores with reductions"
+               : NULL;
+}
+
+/* Whether b, a second product's other factor, is what x, a first one, has of
+ * its columns. */
+static bool is_columns(const ChainForm *f, const Contract *b, const Tma *t)
+{
+    const Operand *own = &b->c.b, *o = &t->x->c.b;
+    IdxPool *p = f->a.g->pool;
+
+    if (b->c.n_n != 1 || t->x->c.n_k != 1 || !own->read || !o->read ||
+        own->read->tensor != o->read->tensor || own->in.n || o->in.n ||
+        b->c.N != t->x->c.K)
+        return false;
+    Subst as = {t->x->c.k[0], idx_var(p, b->c.n[0])};
+    return idx_subst(p, o->offset, &as, 1) == own->offset;
+}
+
+/* What lies in shared memory already is not copied again: of a gradient's two
+ * first products, which have no turns of teams. */
+static int find_tile(const ChainForm *f, const ChainForm *of)
+{
+    if (!f->chain->other || of->tb.b.k_major)
+        return 0;
+    return is_columns(f, &of->b, &f->ta)   ? CHAIN_FIRST
+           : is_columns(f, &of->b, &f->to) ? CHAIN_BESIDE
+                                           : 0;
+}
+
+static void find_tiles(ChainForm *f)
+{
+    ChainForm *twin = (ChainForm *)f->twin;
+
+    f->lies_in = find_tile(f, f);
+    if (twin)
+        twin->lies_in = find_tile(f, twin);
+    if (!chain_one_ring(f)) {
+        f->lies_in = 0;
+        if (twin)
+            twin->lies_in = 0;
+    }
+}
+
 static const void *open(Graph *g, const Group *gr, const Options *o,
                         const char **why)
 {
@@ -214,8 +277,12 @@ static const void *open(Graph *g, const Group *gr, const Options *o,
 
     *why = o->device->sm < 90 ? "needs sm_90a" : chain_open(f, g, gr, o);
     f->gr = gr;
-    if (!*why)
+    if (!*why && f->chain->twin)
+        *why = open_twin(f, g, o);
+    if (!*why) {
         chain_find_values(f);
+        find_tiles(f);
+    }
     return family_form(g, f, sizeof *f, *why);
 }
 
@@ -240,14 +307,23 @@ static size_t left_bytes(const ChainKernel *w)
     return ((size_t)w->bn / 2 + rows) * 128 * sizeof(float);
 }
 
+/* Of a block of columns of the second product's other factor. */
+static size_t slot_bytes(const ChainKernel *w, const ChainForm *f)
+{
+    if (f->lies_in)
+        return 0;
+    return f->tb.b.k_major ? (size_t)(w->bj / 64) * (size_t)w->bn * 128
+                           : (size_t)w->bj * (size_t)w->n_boxes * 128;
+}
+
 static void plan_smem(ChainKernel *w)
 {
     size_t boxes = (size_t)(w->d_boxes + w->o_boxes);
     size_t first = (size_t)w->bj * boxes * 128;
 
-    w->second_bytes = w->f->tb.b.k_major
-                          ? (size_t)(w->bj / 64) * (size_t)w->bn * 128
-                          : (size_t)w->bj * (size_t)w->n_boxes * 128;
+    w->second_bytes = slot_bytes(w, w->f);
+    if (w->f->twin)
+        w->second_bytes += slot_bytes(w, w->f->twin);
     w->smem = (size_t)w->bm * boxes * 128 +
               (size_t)w->stages * (first + w->second_bytes);
     if (w->pack)
@@ -268,14 +344,14 @@ static void plan_pack(ChainKernel *w)
  * of columns the sums so far beside them. */
 static void plan_regs(ChainKernel *w)
 {
-    enum { OTHERS = 44, OF_TEAMS = 28 };
+    enum { OTHERS = 44, OF_TEAMS = 28, OF_TWINS = 28 };
     const Chain *c = w->f->chain;
     int scores = w->bj / 2, weights = w->bj / 4, sums = w->bn / 2;
-    int others = w->teams > 1 ? OF_TEAMS : OTHERS;
+    int others = w->teams > 1 ? OF_TEAMS : c->twin ? OF_TWINS : OTHERS;
 
     scores += c->other ? w->bj / 2 : 0;
-    weights *= chain_parts(c);
-    sums *= c->halves ? 2 : 1;
+    weights *= chain_parts(c) + (c->twin ? 1 : 0);
+    sums *= (c->halves ? 2 : 1) + (c->twin ? 1 : 0);
 
     if (w->j_tiles > 1)
         w->regs = scores + weights + sums + others;
@@ -289,7 +365,7 @@ static bool has_teams(const ChainKernel *w)
 {
     const ChainForm *f = w->f;
 
-    return !f->chain->other && chain_parts(f->chain) == 1 &&
+    return !f->chain->other && !f->twin && chain_parts(f->chain) == 1 &&
            w->j_tiles >= w->teams && w->stages % w->teams == 0;
 }
 
@@ -311,7 +387,7 @@ const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
                                                  : (w->consumers + 1) * 128);
     if (w->teams > 1 && !has_teams(w))
         return "teams of one row each, or of what they cannot add";
-    if (f->tb.b.k_major && w->bj % 64)
+    if ((f->tb.b.k_major || (f->twin && f->twin->tb.b.k_major)) && w->bj % 64)
         return "blocks of columns that are no rows of 128 bytes";
     plan_pack(w);
     plan_smem(w);
@@ -361,6 +437,7 @@ static int add_variant(const ChainForm *f, Variant *v, int n, int bj,
 
 static int space(const void *form, Variant **out)
 {
+    enum { ONE_RING = 3 }; /* one is multiplied when the next is weighed */
     static const int widths[] = {128, 176, 160, 144, 112, 96, 80, 64, 48, 32};
     const ChainForm *f = form;
     Variant v[VARIANTS] = {0};
@@ -373,7 +450,11 @@ static int space(const void *form, Variant **out)
             /* the first has all columns */
             if (bj > (i < 0 ? MOST : one) || (i >= 0 && bj == one))
                 continue;
-            n = add_variant(f, v, n, bj, c, bj == one ? 1 : 2, 1);
+            n = add_variant(f, v, n, bj, c,
+                            bj == one           ? 1
+                            : chain_one_ring(f) ? ONE_RING
+                                                : 2,
+                            1);
             /* of fewer columns each softmax would have little to share */
             if ((one > MOST || !f->rows.softmax) && c == 2)
                 n = add_variant(f, v, n, bj, c, 2 * c, c);

@@ -10,6 +10,9 @@
  * scaled when a later block raises its maximum by more than 2^8: until then,
  * f16 and f32 have the room.
  *
+ * Two chains of the same scores are one: what becomes of them for the other
+ * one, its twin, lies beside, and has sums of its own.
+ *
  * Of few tiles the longest decides: two warpgroups, teams, have its blocks of
  * columns in turns, and join what they have in the end.
  */
@@ -74,7 +77,13 @@ typedef struct ChainForm {
     bool packs;          /* results go through shared memory as 16 bits */
     double ops, special; /* of a score, besides its exponential */
     double hbm, share;   /* bytes; of the scores that are live */
+    const struct ChainForm *twin; /* of the chain's twin; or NULL */
+    int lies_in;         /* the tile of a first's columns that the second
+                            multiplies, too: CHAIN_FIRST or CHAIN_BESIDE; or 0:
+                            one of its own */
 } ChainForm;
+
+enum { CHAIN_FIRST = 1, CHAIN_BESIDE = 4 }; /* of ChainKernel.id */
 
 typedef struct ChainKernel {
     ContractBuild b; /* first: contract_pairs' callbacks find us by it; of
@@ -87,8 +96,9 @@ typedef struct ChainKernel {
     int resident, threads, regs;
     size_t smem, second_bytes;
     Kernel *k;
-    const char *id[5]; /* of the tiles: rows, the first's columns, the
-                          second's; the other first's two */
+    const char *id[6]; /* of the tiles: rows, the first's columns, the
+                          second's; the other first's two; the twin's */
+    const char *acc;   /* what sums are called */
     Type out_type;     /* of what goes through shared memory */
     bool reads;        /* something behind the second product */
     const char *row_at; /* the first row of a thread's warp */
@@ -129,6 +139,13 @@ void chain_build(ChainKernel *w, Group *gr, Kernel *k);
  * rest. */
 bool chain_among(const Var *const *v, int n, const Var *x);
 int chain_round_up(int64_t n, int to);
+/* Whether all second products multiply what the scores are made of: a slot is
+ * free behind them, and there is one ring. */
+bool chain_one_ring(const ChainForm *f);
+/* Columns of all results. */
+double chain_results(const ChainForm *f);
+/* The same kernel as its twin's. */
+ChainKernel chain_twin_of(const ChainKernel *w);
 /* Products of a score: terms of the first ones, and columns of the second. */
 double chain_width(const ChainKernel *w);
 void chain_plan_open(ChainKernel *w, const ChainForm *f);
@@ -149,10 +166,11 @@ Tree *chain_place(ChainKernel *w);
 void chain_batch(ChainKernel *w, Tree *b, const char *number);
 Tree *chain_range(ChainKernel *w);
 /* chain_scores.c: what is read of points ahead of their scores; what a score is
- * besides the sum, and where it is none. */
+ * besides the sum, and where it is none; where what becomes of scores lies. */
 Tree *chain_read_block(ChainKernel *w);
 Tree *chain_value(ChainKernel *w);
 Tree *chain_mask(ChainKernel *w);
+const char *chain_scores(const ChainKernel *w, bool twin);
 /* chain_wgmma_build.c, for chain_mma too: the names of tiles; what a row has so
  * far; how a block changes that, and the sums so far; in the end lanes' parts
  * of rows together, and what others read of them stored; what multiplies the
@@ -169,6 +187,8 @@ const char *chain_greatest(const ChainKernel *w, const char *most);
  * columns at a time; the whole epilogue of chain_wgmma. */
 Tree *chain_direct(ChainKernel *w, int most);
 Tree *chain_epilogue(ChainKernel *w);
+/* Whether that is a wrapper's call, with no names of its own. */
+bool chain_is_bare(ChainKernel *w);
 /* chain_mma.c: elements that lie side by side in pieces of 16 bytes, from where
  * `fast` is a multiple of 8 on; one piece of a tile's line, of which `number`
  * is the line's of the tensor, there if it is less than `size`, if that is not

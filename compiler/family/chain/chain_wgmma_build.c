@@ -16,8 +16,9 @@ void chain_name_all(ChainKernel *w)
 {
     Arena *a = w->b.g->arena;
     const ChainForm *f = w->f;
-    const char *id[5];
-    int n = f->chain->other ? 5 : 3;
+    const char *id[6];
+    bool there[6] = {true, true, !f->lies_in, f->chain->other,
+                     f->chain->other, f->twin && !f->twin->lies_in};
 
     w->b.cp = cprint_new(w->b.g, w->k);
     id[0] = tile_id(w, &f->a.c.a);
@@ -27,12 +28,20 @@ void chain_name_all(ChainKernel *w)
         id[3] = tile_id(w, &f->o.c.a);
         id[4] = tile_id(w, &f->o.c.b);
     }
-    for (int i = 1; i < n; i++) /* one tensor in two places */
+    if (f->twin)
+        id[5] = tile_id(w, &f->twin->b.c.b);
+    for (int i = 0; i < 6; i++) { /* one tensor in two places */
+        if (!there[i])
+            continue;
         for (int j = 0; j < i; j++)
-            if (!strcmp(id[i], id[j]))
+            if (there[j] && !strcmp(id[i], id[j]))
                 id[i] = arena_printf(a, "%s_%d", id[i], i);
-    for (int i = 0; i < n; i++)
         w->id[i] = id[i];
+    }
+    if (f->lies_in)
+        w->id[2] = w->id[f->lies_in];
+    if (f->twin && f->twin->lies_in)
+        w->id[5] = w->id[f->twin->lies_in];
 }
 
 static void constants(ChainKernel *w)
@@ -73,6 +82,20 @@ static void constants(ChainKernel *w)
                     "that TMA brings at a time");
 }
 
+static void second_memory(ChainKernel *w, const ChainForm *f, const char *id)
+{
+    Arena *a = w->b.g->arena;
+    const char *type = type_cname(f->elem);
+
+    kernel_smem(w->b.g, w->k, 1024,
+                f->tb.b.k_major
+                    ? arena_printf(a, "%s %s_tile[STAGES][BJ / 64][BN][64]",
+                                   type, id)
+                    : arena_printf(a, "%s %s_tile[STAGES][%d][BJ][64]", type,
+                                   id, w->n_boxes),
+                NULL);
+}
+
 static void shared_memory(ChainKernel *w)
 {
     Arena *a = w->b.g->arena;
@@ -97,16 +120,10 @@ static void shared_memory(ChainKernel *w)
                                  w->id[4], w->o_boxes),
                     NULL);
     }
-    if (w->f->tb.b.k_major)
-        kernel_smem(g, w->k, 1024,
-                    arena_printf(a, "%s %s_tile[STAGES][BJ / 64][BN][64]", type,
-                                 w->id[2]),
-                    NULL);
-    else
-        kernel_smem(g, w->k, 1024,
-                    arena_printf(a, "%s %s_tile[STAGES][%d][BJ][64]", type,
-                                 w->id[2], w->n_boxes),
-                    NULL);
+    if (!w->f->lies_in)
+        second_memory(w, w->f, w->id[2]);
+    if (w->f->twin && !w->f->twin->lies_in)
+        second_memory(w, w->f->twin, w->id[5]);
     if (w->pack)
         kernel_smem(g, w->k, 128,
                     arena_printf(a, "%s out_rows[%s][16][COLS]",
@@ -126,8 +143,10 @@ static void shared_memory(ChainKernel *w)
     kernel_smem(g, w->k, 8, "uint64_t rows_full", NULL);
     kernel_smem(g, w->k, 8, "uint64_t first_full[STAGES], first_empty[STAGES]",
                 NULL);
-    kernel_smem(g, w->k, 8,
-                "uint64_t second_full[STAGES], second_empty[STAGES]", NULL);
+    if (!chain_one_ring(w->f))
+        kernel_smem(g, w->k, 8,
+                    "uint64_t second_full[STAGES], second_empty[STAGES]",
+                    NULL);
 }
 
 /* ---- rows ------------------------------------------------------------- */
@@ -294,27 +313,57 @@ static const char *other(const ChainKernel *w)
 
 static const char *low(const ChainKernel *w)
 {
-    return w->f->chain->halves ? ", low_acc" : "";
+    return w->f->twin ? (w->f->chain->halves ? ", low_acc, twin_acc"
+                                             : ", twin_acc")
+           : w->f->chain->halves ? ", low_acc"
+                                 : "";
 }
 
 /* For the sums; a team's join has waited. */
 static const char *last_wait(const ChainKernel *w)
 {
-    if (w->f->chain->halves)
-        return w->teams > 1 ? "dcc_wgmma_use(low_acc);\n"
-                            : "dcc_wgmma_wait<0>(acc, low_acc);\n";
-    return w->teams > 1 ? "" : "dcc_wgmma_wait<0>(acc);\n";
+    return w->teams > 1 ? ""
+                        : arena_printf(w->b.g->arena,
+                                       "dcc_wgmma_wait<0>(acc%s);\n", low(w));
 }
 
-static const char *pack_scores(const ChainKernel *w)
+static Tree *pack_scores(const ChainKernel *w)
 {
-    return w->f->chain->halves
-               ? "dcc_pack_halves(weight, low, score);\n"
-           : w->f->chain->thirds
-               ? "dcc_pack_thirds(weight, mid, low, score);\n"
-               : arena_printf(w->b.g->arena,
-                              "dcc_pack_scores<%s>(weight, score);\n",
-                              type_cname(w->f->elem));
+    const Chain *c = w->f->chain;
+    const char *type = type_cname(w->f->elem);
+    Tree *code = tree_list(w->b.g->arena);
+
+    PUT(code,
+        c->halves   ? "dcc_pack_halves(weight, low, @own);\n"
+        : c->thirds ? "dcc_pack_thirds(weight, mid, low, @own);\n"
+                    : "dcc_pack_scores<@type>(weight, @own);\n",
+        FILL("type", type), FILL("own", chain_scores(w, false)));
+    if (w->f->twin)
+        PUT(code, "dcc_pack_scores<@type>(twin_weight, @beside);\n",
+            FILL("type", type), FILL("beside", chain_scores(w, true)));
+    return code;
+}
+
+/* Where the second product's other factor lies. */
+static const char *ring_of(const ChainKernel *w)
+{
+    return arena_printf(w->b.g->arena,
+                        w->f->tb.b.k_major
+                            ? "dcc_wgmma_k_major(smem.%s_tile[0])"
+                            : "dcc_wgmma_mn_major(smem.%s_tile[0], BJ * 128)",
+                        w->id[2]);
+}
+
+/* Steps of its descriptor. */
+static const char *steps_of(const ChainKernel *w)
+{
+    return w->f->tb.b.k_major ? "2, BN * 8" : "128, 512";
+}
+
+static const char *second_of(const ChainKernel *w)
+{
+    return arena_printf(w->b.g->arena, "dcc_wgmma_m64n%dk16_%s_regs<%d>",
+                        w->bn, type_name(w->f->elem), !w->f->tb.b.k_major);
 }
 
 static Tree *declare_more(const ChainKernel *w)
@@ -333,6 +382,14 @@ static Tree *declare_more(const ChainKernel *w)
     if (w->f->chain->thirds)
         PUT(code, "uint32_t mid[BJ / 16][4], low[BJ / 16][4];"
                   "  // of what a bf16 leaves\n");
+    if (w->f->twin) {
+        ChainKernel twin = chain_twin_of(w);
+        PUT(code,
+            "const uint64_t twin_ring = @ring;\n"
+            "float twin_acc[1][BN / 2];\n"
+            "uint32_t twin_weight[BJ / 16][4];\n",
+            FILL("ring", ring_of(&twin)));
+    }
     return code;
 }
 
@@ -348,9 +405,9 @@ static Tree *score_other(const ChainKernel *w, const char *first)
     return code;
 }
 
-static Tree *multiply(const ChainKernel *w, const char *second,
-                      const char *step)
+static Tree *multiply(const ChainKernel *w)
 {
+    const char *second = second_of(w), *step = steps_of(w);
     Tree *code = tree_list(w->b.g->arena);
 
     PUT(code, w->f->chain->halves
@@ -367,6 +424,14 @@ static Tree *multiply(const ChainKernel *w, const char *second,
                   "true);\n",
             FILL("second", second), FILL("part", i ? "low" : "mid"),
             FILL("b", w->id[2]), FILL("step", step));
+    if (w->f->twin) {
+        ChainKernel twin = chain_twin_of(w);
+        PUT(code,
+            "dcc_wgmma_weights<@second>(twin_acc[0], twin_weight, "
+            "dcc_wgmma_slot(twin_ring, smem.@b@_tile, slot), @step, more);\n",
+            FILL("second", second_of(&twin)), FILL("b", twin.id[2]),
+            FILL("step", steps_of(&twin)));
+    }
     return code;
 }
 
@@ -422,25 +487,67 @@ static Tree *load_second(ChainKernel *w)
 {
     Tree *code = tree_list(w->b.g->arena);
 
+    if (chain_one_ring(w->f))
+        return code;
     PUT(code, "const int j0 = block * BJ;\n"
               "dcc_claim_slot(&smem.second_full[slot], "
               "&smem.second_empty[slot], phase, SECOND_BYTES);\n");
     tree_add(code, chain_load_second(w));
-    return chain_one_lane(w, code);
+    code = chain_one_lane(w, code);
+    PUT(code, "dcc_next_slot<STAGES>(slot, phase);\n");
+    return code;
 }
 
-/* What was read of a slot is not needed any more: behind the scores, or where
- * it has values of columns behind what is made of them. */
-static Tree *free_first(const ChainKernel *w, bool here)
+/* The slot of the scores is done with: behind them, or behind what is made of
+ * them and values of columns; or it is multiplied, too. */
+static Tree *free_first(const ChainKernel *w, bool weighed)
 {
     Tree *code = tree_list(w->b.g->arena);
 
-    if (here && w->f->rows.n_column)
-        PUT(code, "__syncwarp();  // all lanes have read\n");
-    if (here)
+    if (weighed != (w->f->rows.n_column || chain_one_ring(w->f)))
+        return code;
+    if (chain_one_ring(w->f))
+        PUT(code, "dcc_next_slot<STAGES>(first_slot, first_phase);\n");
+    else if (weighed)
+        PUT(code, "dcc_free_read_slot@FREE(smem.first_empty, first_slot, "
+                  "first_phase);\n",
+            FILL("FREE", w->teams > 1 ? "<TEAMS>" : ""));
+    else
         PUT(code, "dcc_free_slot@FREE(smem.first_empty, first_slot, "
                   "first_phase);\n",
             FILL("FREE", w->teams > 1 ? "<TEAMS>" : ""));
+    return code;
+}
+
+/* That the second's slot has come, and that it is done with. */
+static const char *await_second(const ChainKernel *w)
+{
+    return chain_one_ring(w->f)
+               ? "" : "dcc_mbar_wait(&smem.second_full[slot], phase);\n";
+}
+
+static Tree *second_ring(const ChainKernel *w)
+{
+    Tree *code = tree_list(w->b.g->arena);
+
+    if (!chain_one_ring(w->f))
+        PUT(code,
+            "dcc_ring_init(smem.second_full, 1, smem.second_empty, @warps);\n",
+            FILL("warps", w->teams > 1 ? "4" : "CONSUMERS * 4"));
+    return code;
+}
+
+static Tree *free_second(const ChainKernel *w)
+{
+    Tree *code = tree_list(w->b.g->arena);
+    bool one = chain_one_ring(w->f);
+
+    PUT(code,
+        one && w->f->rows.n_column
+            ? "dcc_free_read_slot(smem.first_empty, slot, phase);\n"
+        : one ? "dcc_free_slot(smem.first_empty, slot, phase);\n"
+              : "dcc_free_slot@FREE(smem.second_empty, slot, phase);\n",
+        FILL("FREE", w->teams > 1 ? "<TEAMS>" : ""));
     return code;
 }
 
@@ -455,20 +562,67 @@ static Tree *loop(ChainKernel *w)
         a, "chain_wgmma_loop.cu.in",
         FILL("NEXT", w->teams > 1 ? "from - TEAMS" : "last - 1"),
         FILL("DOWN", w->teams > 1 ? "block -= TEAMS" : "--block"),
-        FILL("FREE", w->teams > 1 ? "<TEAMS>" : ""),
-        FILL_TREE("FREE_FIRST", free_first(w, !w->f->rows.n_column)),
-        FILL_TREE("FREE_WEIGHED", free_first(w, w->f->rows.n_column)),
+        FILL("AWAIT_SECOND", await_second(w)),
+        FILL_TREE("FREE_SECOND", free_second(w)),
+        FILL_TREE("FREE_FIRST", free_first(w, false)),
+        FILL_TREE("FREE_WEIGHED", free_first(w, true)),
         FILL("TURN",
              turns ? "dcc_barrier_sync(1 + warpgroup, 256);  // its turn\n"
                    : ""),
         FILL("PASS", turns ? "dcc_barrier_arrive(1 + (warpgroup + 1) % "
                              "CONSUMERS, 256);\n"
                            : ""),
-        FILL("RESCALE", chain_rescale(w)), FILL("PACK", pack_scores(w)),
-        FILL_INT("PENDING", chain_parts(w->f->chain)),
+        FILL("RESCALE", chain_rescale(w)), FILL_TREE("PACK", pack_scores(w)),
+        FILL_INT("PENDING", chain_parts(w->f->chain) + (w->f->twin ? 1 : 0)),
         FILL("OTHER", other(w)), FILL("LOW", low(w)),
         FILL("AGAIN", w->f->rows.softmax ? ", true" : ""),
         FILL("READ", w->f->rows.ahead ? "read_block(block * BJ);\n" : ""));
+}
+
+static void note_any_read(const Expr *e, void *ctx)
+{
+    *(bool *)ctx |= e->kind == E_READ;
+}
+
+/* The type of what is stored, and what is read for it. */
+static void look_at_results(ChainKernel *w)
+{
+    const Group *second = w->f->chain->second;
+
+    w->reads = false;
+    for (int i = 0; i < second->n_step; i++) {
+        if (second->step[i].tensor)
+            w->out_type = second->step[i].tensor->type;
+        if (second->step[i].op == R_NONE)
+            expr_visit(second->step[i].value, note_any_read, &w->reads);
+    }
+}
+
+static Tree *epilogue(ChainKernel *w)
+{
+    Arena *a = w->b.g->arena;
+
+    if (!w->f->twin)
+        return chain_epilogue(w);
+    ChainKernel *twin = arena_new_of(a, ChainKernel);
+    *twin = chain_twin_of(w);
+    twin->plan.f = twin->b.f;
+    twin->b.p = &twin->plan;
+    look_at_results(twin);
+    if (!twin->f->packs || twin->out_type != w->out_type)
+        twin->pack = 0;
+    bool bare = chain_is_bare(w) && chain_is_bare(twin);
+    return QUOTE(a,
+                 bare ? "@OWN\n"
+                        "@TWIN\n"
+                      : "{\n"
+                        "    @OWN\n"
+                        "}\n"
+                        "{\n"
+                        "    @TWIN\n"
+                        "}\n",
+                 FILL_TREE("OWN", chain_epilogue(w)),
+                 FILL_TREE("TWIN", chain_epilogue(twin)));
 }
 
 static void put_kernel(ChainKernel *w)
@@ -477,23 +631,19 @@ static void put_kernel(ChainKernel *w)
     Arena *a = w->b.g->arena;
     const char *type = type_name(f->elem);
     Tree *places = chain_place(w);
-    bool along = f->tb.b.k_major;
     bool turns = w->consumers > 1 && w->teams == 1 && w->j_tiles > 1;
     bool teams = w->teams > 1;
-    const char *step = along ? "2, BN * 8" : "128, 512";
     const char *first = arena_printf(a, "dcc_wgmma_m64n%dk16_%s<0, 0>", w->bj,
                                      type);
-    const char *second = arena_printf(a, "dcc_wgmma_m64n%dk16_%s_regs<%d>",
-                                      w->bn, type, !along);
     const Fill fill[] = {
         FILL_TREE("MORE", declare_more(w)),
         FILL_TREE("SCORE_OTHER", score_other(w, first)),
-        FILL_TREE("MULTIPLY", multiply(w, second, step)),
+        FILL_TREE("MULTIPLY", multiply(w)),
         FILL("OTHER", other(w)),
         FILL("OTHERS", f->chain->other ? ", other[BJ / 2]" : ""),
         FILL("ADD_LOW",
              f->chain->halves ? "dcc_add_low(acc[0], low_acc[0]);\n" : ""),
-        FILL("PACK", pack_scores(w)),
+        FILL_TREE("PACK", pack_scores(w)),
         FILL_TREE("TEAM", team(w)),
         FILL_TREE("JOIN", join(w)),
         FILL("WARPS", teams ? "4" : "CONSUMERS * 4"),
@@ -521,18 +671,15 @@ static void put_kernel(ChainKernel *w)
         FILL_TREE("LEAVE_COLUMNS", chain_leave_columns(w)),
         FILL_TREE("LOAD_SECOND", load_second(w)),
         FILL_TREE("ROW_VALUES", chain_row_values(w)),
-        FILL_TREE("FREE_FIRST", free_first(w, !f->rows.n_column)),
-        FILL_TREE("FREE_WEIGHED", free_first(w, f->rows.n_column)),
+        FILL_TREE("FREE_FIRST", free_first(w, false)),
+        FILL_TREE("FREE_WEIGHED", free_first(w, true)),
+        FILL("AWAIT_SECOND", await_second(w)),
+        FILL_TREE("SECOND_RING", second_ring(w)),
         FILL("ROWS_A", arena_printf(a, "dcc_wgmma_k_major(smem.%s_tile[0][%s])",
                                     w->id[0], teams ? "0" : "warpgroup * 64")),
         FILL("FIRST_B",
              arena_printf(a, "dcc_wgmma_k_major(smem.%s_tile[0])", w->id[1])),
-        FILL("SECOND_B",
-             arena_printf(a,
-                          along ? "dcc_wgmma_k_major(smem.%s_tile[0])"
-                                : "dcc_wgmma_mn_major(smem.%s_tile[0],"
-                                  " BJ * 128)",
-                          w->id[2])),
+        FILL("SECOND_B", ring_of(w)),
         FILL("FIRST_TILE", arena_printf(a, "%s_tile", w->id[1])),
         FILL("FIRST", first),
         FILL_TREE("STATE", chain_state(w)),
@@ -551,7 +698,7 @@ static void put_kernel(ChainKernel *w)
         FILL_TREE("LOOP", loop(w)),
         FILL_TREE("KEEP", chain_keeps(w)),
         FILL_TREE("AFTER", chain_after(w)),
-        FILL_TREE("EPILOGUE", chain_epilogue(w)),
+        FILL_TREE("EPILOGUE", epilogue(w)),
     };
 
     kernel_phase(w->b.g, w->k, "setup",
@@ -559,23 +706,11 @@ static void put_kernel(ChainKernel *w)
                                (int)(sizeof fill / sizeof *fill)));
 }
 
-static void note_any_read(const Expr *e, void *ctx)
-{
-    *(bool *)ctx |= e->kind == E_READ;
-}
-
 void chain_build(ChainKernel *w, Group *gr, Kernel *k)
 {
-    const Group *second = w->f->chain->second;
-
     chain_begin(w, gr, k);
     w->b.cp.ex2 = true;
-    for (int i = 0; i < second->n_step; i++) {
-        if (second->step[i].tensor)
-            w->out_type = second->step[i].tensor->type;
-        if (second->step[i].op == R_NONE)
-            expr_visit(second->step[i].value, note_any_read, &w->reads);
-    }
+    look_at_results(w);
     constants(w);
     shared_memory(w);
     chain_maps(w);

@@ -22,7 +22,14 @@ static void find_use(const Expr *e, void *ctx)
 static bool touches(const ChainKernel *w, const Tensor *t)
 {
     const Group *second = w->f->chain->second;
+    const Chain *c = w->f->chain;
     Uses u = {t, false};
+
+    if (c->twin) {
+        ChainKernel twin = chain_twin_of(w);
+        if (touches(&twin, t))
+            return true;
+    }
 
     expr_visit(w->f->rows.body, find_use, &u);
     for (int i = 0; i < w->f->rows.n_column; i++)
@@ -175,7 +182,7 @@ Tree *chain_load_first(ChainKernel *w)
     return code;
 }
 
-Tree *chain_load_second(ChainKernel *w)
+static Tree *load_second(ChainKernel *w)
 {
     const Tma *t = &w->f->tb;
     const Var *n = t->n.axis[0].linear;
@@ -189,6 +196,17 @@ Tree *chain_load_second(ChainKernel *w)
         x.origin = "0";
     }
     return copies(w, &x);
+}
+
+Tree *chain_load_second(ChainKernel *w)
+{
+    Tree *code = load_second(w);
+
+    if (w->f->twin) {
+        ChainKernel twin = chain_twin_of(w);
+        tree_add(code, load_second(&twin));
+    }
+    return code;
 }
 
 /* ---- the block's place ----------------------------------------------- */
@@ -288,6 +306,14 @@ Tree *chain_range(ChainKernel *w)
         FILL("last", last), FILL("begin", begin));
 }
 
+static void add_second(ChainKernel *w, const ChainForm *f, const char *id)
+{
+    if (f->tb.b.k_major)
+        add_map(w, &f->tb.b, id, &f->tb.n.axis[0], w->bn);
+    else
+        add_map(w, &f->tb.b, id, axis_with(&f->tb.k, f->col), w->bj);
+}
+
 void chain_maps(ChainKernel *w)
 {
     const ChainForm *f = w->f;
@@ -299,8 +325,8 @@ void chain_maps(ChainKernel *w)
         add_map(w, &f->to.a, w->id[3], axis_with(&f->to.m, f->row), w->bm);
         add_map(w, &f->to.b, w->id[4], axis_with(&f->to.n, f->col), w->bj);
     }
-    if (f->tb.b.k_major)
-        add_map(w, &f->tb.b, w->id[2], &f->tb.n.axis[0], w->bn);
-    else
-        add_map(w, &f->tb.b, w->id[2], axis_with(&f->tb.k, f->col), w->bj);
+    if (!f->lies_in)
+        add_second(w, f, w->id[2]);
+    if (f->twin && !f->twin->lies_in)
+        add_second(w, f->twin, w->id[5]);
 }
