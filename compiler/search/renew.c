@@ -2,6 +2,8 @@
 
 #include "group/groups.h"
 
+#include <string.h>
+
 typedef struct Renew {
     Selection *s;
     Graph *g;
@@ -50,6 +52,14 @@ static bool makes_all(const Group *gr, const Tensor *t)
     return false;
 }
 
+static bool touches(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_arg; i++)
+        if (base_of(gr->arg[i]) == t)
+            return true;
+    return false;
+}
+
 static bool find_groups(Renew *r)
 {
     const Selection *s = r->s;
@@ -62,11 +72,11 @@ static bool find_groups(Renew *r)
                 return false;
             r->update = i;
         }
-        for (int k = 0; k < gr->n_arg; k++)
-            if (base_of(gr->arg[k]) == r->copy)
-                r->last = i;
+        if (touches(gr, r->copy))
+            r->last = i;
     }
-    return r->update >= 0 && s->group[r->update]->when == WHEN_RUN;
+    return r->update >= 0 && s->group[r->update]->when == WHEN_RUN &&
+           !touches(s->group[r->update], r->copy);
 }
 
 /* May b, which stands behind a, be ahead of it? They share no memory that one
@@ -92,66 +102,58 @@ static bool may_wait(const Renew *r)
     return true;
 }
 
-static const Stmt *source_of(const Group *gr, const Tensor *t)
+/* A tensor that lies as the copy does, in its place. */
+static Tensor *renewed(const Renew *r)
 {
-    const Step *s = gr->step;
-
-    while (s->tensor != t)
-        s++;
-    return s->source;
-}
-
-/* What the next run reads: next[..], rounded; told as what makes that. */
-static Stmt *rounding(const Renew *r)
-{
-    Graph *g = r->g;
     const Tensor *c = r->copy;
-    const Stmt *like = source_of(r->s->group[r->update], r->next);
-    Stmt *s = graph_stmt(g);
-    const Idx **at = arena_array(g->arena, const Idx *, c->rank + 1);
-    Tensor *t = graph_tensor_like(g, c, c->type, c->rank, c->dim);
+    Tensor *t = graph_tensor_like(r->g, c, c->type, c->rank, c->dim);
 
     for (int d = 0; d < c->rank; d++)
         t->stride[d] = c->stride[d];
     t->span = c->span;
     t->align = c->align;
     t->prev = r->copy;
-    s->out = arena_array(g->arena, const Var *, c->rank + 1);
-    s->n_out = c->rank;
-    for (int d = 0; d < c->rank; d++) {
-        s->out[d] = idx_new_var(
-            g->pool, arena_printf(g->arena, "%c", 'i' + d), c->dim[d]);
-        at[d] = idx_var(g->pool, s->out[d]);
-    }
-    s->value = expr_read(g, r->next, at, (Guard){0}, NULL);
-    s->tensor = t;
-    s->store = at;
-    s->path = like->path;
-    s->at = like->at;
-    s->call = like->call;
-    return s;
+    return t;
+}
+
+/* The update, with a step behind the others that stores the parameter's next
+ * value rounded, too. */
+static Group *with_rounding(const Renew *r, Tensor *to)
+{
+    Group *gr = group_copy(r->g, r->s->group[r->update]);
+    Step *step = arena_array(r->g->arena, Step, gr->n_step + 1);
+    int made = 0;
+
+    memcpy(step, gr->step, sizeof *step * (size_t)gr->n_step);
+    while (step[made].tensor != r->next)
+        made++;
+    step[gr->n_step] = step[made];
+    step[gr->n_step].op = R_NONE;
+    step[gr->n_step].value = expr_local(r->g, made, step[made].type);
+    step[gr->n_step].tensor = to;
+    gr->step = step;
+    gr->n_step++;
+    return gr;
 }
 
 /* The update that stores both, if that takes less than the copy does. */
 static Group *both_of(const Renew *r, const Group *copy)
 {
     const Group *update = r->s->group[r->update];
-    Stmt *s = rounding(r);
-    const char *why;
-    Group *both = fuse(r->g, update, group_of(r->g, s), r->next, true, &why);
-    const Choice *c;
 
-    if (!both)
+    if (update->chain || update->merge || update->pieces ||
+        update->n_step >= MAX_STEPS)
         return NULL;
-    both->n_stmt = update->n_stmt; /* a plan has no more */
-    c = choose_variant(r->s, both);
+    Tensor *to = renewed(r);
+    Group *both = with_rounding(r, to);
+    const Choice *c = choose_variant(r->s, both);
     if (!c->family ||
         c->cost.us >= update->predicted_us + copy->predicted_us)
         return NULL;
     both->family = c->family;
     both->variant = c->best;
     both->predicted_us = c->cost.us;
-    s->tensor->renewed = true;
+    to->renewed = true;
     return both;
 }
 
