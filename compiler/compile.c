@@ -4,6 +4,7 @@
 #include "rewrite/astride.h"
 #include "rewrite/centre.h"
 #include "rewrite/diagonal.h"
+#include "search/branch.h"
 #include "search/build.h"
 #include "search/copies.h"
 #include "rewrite/embed.h"
@@ -574,6 +575,7 @@ static CudaProgram *compile_best(Arena *a, Diag *d, const struct Program *tree,
     diag_drop(quiet);
     if (!p)
         return NULL;
+    branch_launches(r->selection, p);
     memory_plan(p);
     if (dump_here(o, "memory"))
         memory_dump(&r->dump, p);

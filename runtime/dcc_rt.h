@@ -115,6 +115,17 @@ typedef struct {
     int unused;
 } dcc_found;
 
+/* Where a step stands in a run's graph. Steps follow each other; those of the
+ * branch follow each other, and what stands before the first of them. A run has
+ * ended when both have. */
+typedef enum {
+    DCC_STAND_CHAIN,
+    DCC_STAND_BRANCH,
+    DCC_STAND_MARK,      /* of the branch, which is marked behind it */
+    DCC_STAND_AFTER_MARK, /* waits for the branch up to the last mark, too */
+    DCC_STAND_AFTER_ALL  /* waits for all of the branch so far, too */
+} dcc_stand;
+
 typedef struct dcc_model_desc {
     DCC_HEAD_FIELDS;
     const char *name;
@@ -161,6 +172,8 @@ typedef struct dcc_model_desc {
     const int64_t *sizes;
     const struct dcc_model_desc *const *of_sizes;
     int n_sizes;
+    /* For each step a dcc_stand; NULL: all are DCC_STAND_CHAIN. */
+    const unsigned char *step_ways;
 } dcc_model_desc;
 
 typedef struct dcc_model dcc_model;

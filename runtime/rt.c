@@ -455,9 +455,7 @@ static dcc_status rt_fill(dcc_model *m, const RtSource *source,
 
     m->pools = rt_has_pools(m->device);
     if (status == DCC_OK)
-        status = rt_cuda(m, "creating an event",
-                         cudaEventCreateWithFlags(&m->done,
-                                                  cudaEventDisableTiming));
+        status = rt_make_events(m);
     if (status == DCC_OK && own)
         status = rt_new_weights(m);
     if (status == DCC_OK && trained) {
@@ -771,8 +769,7 @@ void dcc_model_destroy(dcc_model *m)
     rt_give(m, m->found);
     if (m->seen)
         cudaFreeHost((void *)m->seen);
-    if (m->done)
-        cudaEventDestroy(m->done);
+    rt_drop_events(m);
     if (m->stream) {
         cudaStreamSynchronize(m->stream);
         cudaStreamDestroy(m->stream);

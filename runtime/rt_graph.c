@@ -166,19 +166,68 @@ static cudaGraphNode_t rt_last_node(cudaStream_t stream)
     return NULL;
 }
 
+static cudaError_t rt_wait_for(cudaStream_t stream, cudaEvent_t event,
+                               cudaStream_t other)
+{
+    cudaError_t error = cudaEventRecord(event, other);
+
+    return error == cudaSuccess ? cudaStreamWaitEvent(stream, event, 0)
+                                : error;
+}
+
+static cudaError_t rt_before_step(const dcc_model *m, int way,
+                                  cudaStream_t stream)
+{
+    switch (way) {
+    case DCC_STAND_BRANCH:
+    case DCC_STAND_MARK:
+        return rt_wait_for(m->branch, m->fork, stream);
+    case DCC_STAND_AFTER_MARK:
+        return cudaStreamWaitEvent(stream, m->mark, 0);
+    case DCC_STAND_AFTER_ALL:
+        return rt_wait_for(stream, m->join, m->branch);
+    default:
+        return cudaSuccess;
+    }
+}
+
+/* One step of several: where it stands. */
+static dcc_status rt_launch_at(const dcc_model *m, const dcc_model_desc *d,
+                               const dcc_frame *frame, int i, int way,
+                               cudaGraphNode_t *node, cudaStream_t stream)
+{
+    const int beside = way == DCC_STAND_BRANCH || way == DCC_STAND_MARK;
+    cudaStream_t on = beside ? m->branch : stream;
+    cudaError_t error = rt_before_step(m, way, stream);
+
+    if (error == cudaSuccess)
+        error = d->step(frame, i, on);
+    if (node)
+        *node = rt_last_node(on);
+    if (error == cudaSuccess && way == DCC_STAND_MARK)
+        error = cudaEventRecord(m->mark, on);
+    return rt_step_error(m, d, i, error);
+}
+
+/* Steps [from, to) on a stream; as a capture of all of them has branches, where
+ * they have. */
 static dcc_status rt_launch(const dcc_model *m, const dcc_model_desc *d,
                             const dcc_frame *frame, int from, int to,
                             cudaGraphNode_t *nodes, cudaStream_t stream)
 {
+    const unsigned char *ways =
+        to - from == d->n_steps && m->branch ? d->step_ways : NULL;
     dcc_status status = DCC_OK;
 
     for (int i = from; i < to && status == DCC_OK; i++) {
         RT_RANGE(d->step_names ? d->step_names[i] : "step");
-        status = rt_step_error(m, d, i, d->step(frame, i, stream));
-        if (nodes)
-            nodes[i - from] = rt_last_node(stream);
+        status = rt_launch_at(m, d, frame, i, ways ? ways[i] : DCC_STAND_CHAIN,
+                              nodes ? &nodes[i - from] : NULL, stream);
         RT_RANGE_END();
     }
+    if (ways && status == DCC_OK)
+        status = rt_cuda(m, "joining branches",
+                         rt_wait_for(stream, m->join, m->branch));
     return status;
 }
 
@@ -223,6 +272,57 @@ static dcc_status rt_record(dcc_model *m, const RtSize *s,
          n != (size_t)(to - from)))
         nodes[0] = NULL;
     return status;
+}
+
+/* ---- branches ---- */
+
+static dcc_status rt_make_event(dcc_model *m, cudaEvent_t *event)
+{
+    return rt_cuda(m, "creating an event",
+                   cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+}
+
+static int rt_has_branches(const dcc_model_desc *d)
+{
+    int some = d->step_ways != NULL;
+
+    for (int i = 0; i < d->n_sizes; i++)
+        some |= d->of_sizes[i]->step_ways != NULL;
+    return some;
+}
+
+static dcc_status rt_make_branch(dcc_model *m)
+{
+    dcc_status status = rt_cuda(m, "creating a stream",
+                                cudaStreamCreateWithFlags(
+                                    &m->branch, cudaStreamNonBlocking));
+
+    if (status == DCC_OK)
+        status = rt_make_event(m, &m->fork);
+    if (status == DCC_OK)
+        status = rt_make_event(m, &m->mark);
+    if (status == DCC_OK)
+        status = rt_make_event(m, &m->join);
+    return status;
+}
+
+dcc_status rt_make_events(dcc_model *m)
+{
+    dcc_status status = rt_make_event(m, &m->done);
+
+    return status == DCC_OK && rt_has_branches(m->desc) ? rt_make_branch(m)
+                                                        : status;
+}
+
+void rt_drop_events(dcc_model *m)
+{
+    cudaEvent_t event[] = {m->done, m->fork, m->mark, m->join};
+
+    for (int i = 0; i < 4; i++)
+        if (event[i])
+            cudaEventDestroy(event[i]);
+    if (m->branch)
+        cudaStreamDestroy(m->branch);
 }
 
 /* ---- other pointers ---- */

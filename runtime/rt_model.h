@@ -71,6 +71,8 @@ struct dcc_model {
     int pools;                  /* the driver's memory is stream-ordered */
     cudaStream_t stream;        /* private: loading, recording */
     cudaEvent_t done;           /* after the last run */
+    cudaStream_t branch;        /* of a run's graph (dcc_stand); or NULL */
+    cudaEvent_t fork, mark, join;
     int ran;                    /* it was recorded */
     RtSize *size;
     int n_sizes;
@@ -112,6 +114,10 @@ dcc_frame rt_frame(const dcc_model *m, void *const *inputs,
 /* Device memory of a handle, before its private stream's next work. */
 dcc_status rt_take(dcc_model *m, unsigned char **out, size_t bytes);
 void rt_give(dcc_model *m, void *memory);
+
+/* rt_graph.c: events of a handle, and the stream of its runs' branches. */
+dcc_status rt_make_events(dcc_model *m);
+void rt_drop_events(dcc_model *m);
 
 /* rt_load.c: reads, checks and packs all weights; waits for it. */
 dcc_status rt_load(dcc_model *m, const RtSource *source);

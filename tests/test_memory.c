@@ -48,8 +48,11 @@ static bool life_in(const Launch *launch, int n, const Tensor *t, Life *l)
     for (int i = 0; i < n; i++) {
         if (l->first < 0 && writes(launch[i].group, t))
             l->first = i;
-        if (touches(launch[i].group, t))
+        if (touches(launch[i].group, t) && l->last < i)
             l->last = i;
+        if (touches(launch[i].group, t) && launch[i].beside &&
+            l->last < launch[i].until - 1)
+            l->last = launch[i].until - 1;
     }
     return l->first >= 0;
 }
@@ -185,6 +188,58 @@ static void check_versions(const CudaProgram *p, const char *path)
         }
 }
 
+static bool overlap(const Tensor *a, const Tensor *b)
+{
+    if (a->place == PLACE_INPUT || a->place == PLACE_OUTPUT)
+        return a->place == b->place && a->offset == b->offset;
+    return a->place == b->place && a->offset < b->offset + bytes_of(b) &&
+           b->offset < a->offset + bytes_of(a);
+}
+
+/* They touch the same bytes, which one of them writes. */
+static bool clash(const Group *a, const Group *b)
+{
+    for (int i = 0; i < a->n_arg; i++)
+        for (int k = 0; k < b->n_arg; k++)
+            if (overlap(a->arg[i], b->arg[k]) &&
+                (group_stores(a, a->arg[i]) || group_stores(b, b->arg[k])))
+                return true;
+    return false;
+}
+
+/* What runs beside launches has nothing to do with them, and one of those waits
+ * for it before it is needed. */
+static int check_branch(const CudaProgram *p, const char *path)
+{
+    int n = 0;
+
+    for (int i = 0; i < p->n_run; i++) {
+        const Launch *l = &p->run[i];
+        if (!l->beside)
+            continue;
+        n++;
+        cr_expect(!l->dependent && i > 0 && l->join == JOIN_NONE, "%s", path);
+        cr_expect(!l->kernel->workspace ||
+                      (p->beside_workspace > p->workspace_offset &&
+                       p->beside_workspace + l->kernel->workspace <=
+                           p->arena_bytes), "%s: its workspace", path);
+        cr_expect(!l->kernel->coop_counters ||
+                      p->beside_counter > p->counter_offset,
+                  "%s: its counters", path);
+        cr_expect(l->until == p->n_run || p->run[l->until].join != JOIN_NONE,
+                  "%s: nobody waits for launch %d", path, i);
+        for (int k = i + 1; k < l->until && k < p->n_run; k++)
+            cr_expect(p->run[k].beside ||
+                          !clash(l->group, p->run[k].group),
+                      "%s: launch %d needs %d, which runs beside it", path, k,
+                      i);
+    }
+    for (int i = 0; i < p->n_run; i++)
+        cr_expect(p->run[i].join == JOIN_NONE ||
+                  (!p->run[i].beside && !p->run[i].dependent), "%s", path);
+    return n;
+}
+
 static bool is_older(const Tensor *t, const Tensor *than)
 {
     while (than && (than = than->prev) && than != t)
@@ -256,6 +311,7 @@ static void check(const CudaProgram *p, const char *path)
     check_arguments(p, path);
     check_versions(p, path);
     check_kernels(p, path);
+    check_branch(p, path);
     cr_expect_eq(p->workspace_offset % ALIGN, 0);
     cr_expect_eq(p->counter_offset % ALIGN, 0);
 }
@@ -366,4 +422,34 @@ Test(memory, renewed)
     expect_renewed(2, 1, "u = u - lr * grad(loss, u);");
     expect_renewed(0, 0, "d = grad(loss, u); u = u - lr * d;"
                          " u = u * 0.99 + 0.001 * sum(u);");
+}
+
+/* Updates of weights run beside the rest of a step; the chain is not far ahead
+ * of them, and marks say how far. */
+Test(memory, branches)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p = compiled(&f,
+        "block dense(x: T[n, d]) -> y {\n"
+        "  param w : T[d, d]; y = tanh(linear(x, w)); }\n"
+        "model m { dim L = 24; input z : f16[512, 1024]; input lr : f32;\n"
+        "  x = z; for l in 0..L { x = dense(x) as \"h.{l}\"; }\n"
+        "  loss[] : f32 = sum(i, j) f32(x[i, j]) * x[i, j] / 1000;\n"
+        "  for u in params { u = u - lr * grad(loss, u); }\n"
+        "  output loss; }", &r, &o);
+    int marks = 0, joins = 0;
+
+    cr_assert(p, "%s", diag_text(f.diag));
+    memory_plan(p);
+    check(p, "branches");
+    cr_expect_geq(check_branch(p, "branches"), 12);
+    for (int i = 0; i < p->n_run; i++) {
+        marks += p->run[i].mark;
+        joins += p->run[i].join == JOIN_MARK;
+    }
+    cr_expect_geq(marks, 1);
+    cr_expect(joins == marks || joins == marks - 1);
+    arena_free(f.arena);
 }

@@ -221,10 +221,11 @@ static void put_launch(Buf *b, const Launch *l, int i)
         buf_printf(b, "            (int)f->size,  // %s\n", k->run);
     if (k->workspace)
         buf_printf(b, "            f->arena + %zu,  // workspace\n",
-                   p->workspace_offset);
+                   l->beside ? p->beside_workspace : p->workspace_offset);
     if (k->coop_counters)
         buf_printf(b, "            (unsigned int *)(f->state + %zu),"
-                      "  // counters\n", p->counter_offset);
+                      "  // counters\n",
+                   l->beside ? p->beside_counter : p->counter_offset);
     buf_printf(b, "            %sstream);\n",
                !k->waits ? "" : l->dependent ? "DCC_DEPENDENT, "
                                              : "DCC_AFTER, ");
@@ -312,6 +313,34 @@ static void put_use_tables(Buf *b, const CudaProgram *p)
     for (int i = 0; i < p->n_run; i++)
         put_uses(b, p, &p->run[i], false, &column);
     buf_puts(b, p->n_run ? "\n};\n\n" : "    -1,\n};\n\n");
+}
+
+static bool some_branch(const CudaProgram *p)
+{
+    for (int i = 0; i < p->n_run; i++)
+        if (p->run[i].beside)
+            return true;
+    return false;
+}
+
+/* Which launches run beside others, and where those wait for them. */
+static void put_ways(Buf *b, const CudaProgram *p)
+{
+    int column = 0;
+
+    if (!some_branch(p))
+        return;
+    buf_printf(b, "// where each step stands: dcc_stand\n"
+                  "static const unsigned char %s_step_ways[] = {\n",
+               model_ident(p));
+    for (int i = 0; i < p->n_run; i++) {
+        const Launch *l = &p->run[i];
+        put_number(b, l->beside                ? l->mark ? 2 : 1
+                      : l->join == JOIN_MARK ? 3
+                      : l->join == JOIN_ALL  ? 4
+                                             : 0, &column);
+    }
+    buf_puts(b, "\n};\n\n");
 }
 
 static bool some_promise(const Graph *g)
@@ -408,11 +437,15 @@ static void put_desc(Buf *b, const CudaProgram *p, const char *m, int n_trace)
         buf_puts(b, "    nullptr,\n");
     if (g->trains)
         buf_puts(b, "    1,  // a run writes parameters\n");
-    else if (p->set.name)
+    else if (p->set.name || some_branch(p))
         buf_puts(b, "    0,\n");
     if (p->set.name)
         buf_printf(b, "    \"%s\", %s_sizes_of, %s_of_sizes, %d,\n",
                    p->set.name, m, m, p->set.n);
+    else if (some_branch(p))
+        buf_puts(b, "    nullptr, nullptr, nullptr, 0,  // sizes\n");
+    if (some_branch(p))
+        buf_printf(b, "    %s_step_ways,\n", m);
     buf_puts(b, "};\n\n");
 }
 
@@ -528,6 +561,7 @@ static void put_size(Buf *b, const CudaProgram *p)
     buf_putc(b, '\n');
     put_steps(b, p, "step", p->run, p->n_run);
     put_use_tables(b, p);
+    put_ways(b, p);
     put_check(b, p);
     put_desc(b, p, m, 0);
 }
@@ -562,6 +596,7 @@ void emit_model_host(Buf *b, const CudaProgram *p)
     put_steps(b, p, "load_step", p->load, p->n_load);
     put_steps(b, p, "step", p->run, p->n_run);
     put_use_tables(b, p);
+    put_ways(b, p);
     put_check(b, p);
     if (p->set.name)
         put_sizes(b, p, m);

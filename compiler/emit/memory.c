@@ -58,6 +58,12 @@ static size_t first_byte(const Tensor *t)
     return first;
 }
 
+/* When launch i has ended: others that run beside it may be under way. */
+static int last_of(const Launch *launch, int i)
+{
+    return launch[i].beside && launch[i].until > i ? launch[i].until - 1 : i;
+}
+
 static void find_lives(Lives *l, const Launch *launch, int n, int start,
                        When when)
 {
@@ -70,7 +76,8 @@ static void find_lives(Lives *l, const Launch *launch, int n, int start,
             Life *life = life_of(l, t);
             if (life->first < 0)
                 life->first = start + i;
-            life->last = start + i;
+            if (life->last < start + last_of(launch, i))
+                life->last = start + last_of(launch, i);
         }
     }
 }
@@ -239,21 +246,34 @@ static void share_versions(Graph *g)
     }
 }
 
+typedef struct Scratch {
+    size_t workspace, counters;
+} Scratch;
+
+static void need(Scratch *s, const Kernel *k)
+{
+    if (k->workspace > s->workspace)
+        s->workspace = k->workspace;
+    if (k->coop_counters && (size_t)k->n_counters * 4 > s->counters)
+        s->counters = (size_t)k->n_counters * 4;
+}
+
+/* Launches that follow each other share it; a branch has its own. */
 static void reserve_scratch(CudaProgram *p)
 {
-    size_t workspace = 0, counters = 0;
+    Scratch all = {0, 0}, beside = {0, 0};
 
-    for (int i = 0; i < p->n_kernel; i++) {
-        const Kernel *k = p->kernel[i];
-        if (k->workspace > workspace)
-            workspace = k->workspace;
-        if (k->coop_counters && (size_t)k->n_counters * 4 > counters)
-            counters = (size_t)k->n_counters * 4;
-    }
+    for (int i = 0; i < p->n_kernel; i++)
+        need(&all, p->kernel[i]);
+    for (int i = 0; i < p->n_run; i++)
+        if (p->run[i].beside)
+            need(&beside, p->run[i].kernel);
     p->workspace_offset = p->arena_bytes;
-    p->arena_bytes += round_up(workspace);
+    p->beside_workspace = p->workspace_offset + round_up(all.workspace);
+    p->arena_bytes = p->beside_workspace + round_up(beside.workspace);
     p->counter_offset = p->state_bytes;
-    p->counter_bytes = round_up(counters);
+    p->beside_counter = p->counter_offset + round_up(all.counters);
+    p->counter_bytes = round_up(all.counters) + round_up(beside.counters);
     p->state_bytes += p->counter_bytes;
 }
 

@@ -5,6 +5,10 @@
 
 #include "emit/kernel.h"
 
+/* What a launch waits for beside the one before it: nothing; the branch up to
+ * the last mark on it, or all of it so far. */
+typedef enum { JOIN_NONE, JOIN_MARK, JOIN_ALL } Join;
+
 /* A model after memory planning: all an emitter gets. */
 typedef struct Launch {
     Kernel *kernel;
@@ -12,6 +16,12 @@ typedef struct Launch {
     When when;
     bool dependent;     /* it may begin before the launch ahead has ended; its
                            kernel waits */
+    bool beside;        /* it is of a branch beside the chain of launches: it
+                           follows what stands before it, and what stands
+                           behind it does not wait */
+    bool mark;          /* of one that is: the branch is marked behind it */
+    int until;          /* who waits for it, or how many launches there are */
+    Join join;
     const struct CudaProgram *of; /* that made it */
 } Launch;
 
@@ -23,6 +33,7 @@ typedef struct CudaProgram {
     size_t params_bytes, consts_bytes, arena_bytes, state_bytes;
     size_t workspace_offset;     /* in the arena */
     size_t counter_offset, counter_bytes; /* zeroed once, in state */
+    size_t beside_workspace, beside_counter; /* those of the branch */
     int n_lowered;               /* tensors with a lower id are the source's */
     bool trace;                  /* list the materialised ones of them */
     /* the largest of a set of sizes: all of them, itself the last, and what

@@ -373,7 +373,7 @@ static Kernel *new_kernel(Selection *s, Group *gr, const Choice *c,
 
 static void add_launch(CudaProgram *p, Launch *load, Launch *run, Group *gr)
 {
-    Launch l = {gr->kernel, gr, gr->when, false, p};
+    Launch l = {.kernel = gr->kernel, .group = gr, .when = gr->when, .of = p};
 
     if (gr->when == WHEN_LOAD)
         load[p->n_load++] = l;

@@ -146,7 +146,11 @@ static void put_edges(Buf *b, const Launch *l)
         [TRIGGER_START] = "with this one",
     };
 
-    if (!l->kernel->waits)
+    if (l->beside)
+        buf_puts(b, "    runs beside the launches behind it\n");
+    if (l->join != JOIN_NONE)
+        buf_puts(b, "    waits for launches beside those before it\n");
+    if (!l->kernel->waits || l->beside)
         return;
     buf_printf(b, "    %s", l->dependent ? "overlaps with the launch before it"
                                          : "begins when all before has ended");

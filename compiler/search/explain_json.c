@@ -211,6 +211,7 @@ static void put_launch(Buf *b, const Selection *s, const CudaProgram *p,
     put_int(b, "kernel", kernel_index(p, l->kernel));
     put_text(b, "path", path_of(gr));
     put_flag(b, "overlaps", l->dependent);
+    put_flag(b, "beside", l->beside);
     put_number(b, "predicted_us", gr->predicted_us);
     put_number(b, "measured_us", measured > 0 ? measured : NAN);
     put_text(b, "limiter", cost.limiter);

@@ -137,3 +137,18 @@ model tr_recurrent { input x : f16[3, 6, 5]; input t : f16[3, 7]; param w : f16[
 model tr_deviations { dim B = 4; type E = bf16; input ids : i32[B, 5] in 0..17; input t : i32[B, 5] in 0..17; param e : E[17, 8]; param pe : E[5, 8];
   h0[b, s, d] = e[ids[b, s], d] + pe[s, d]; loss = cross_entropy(linear(layer_norm(h0), e), t);
   for v in params { v = v - 0.1 * grad(loss, v); } output loss; }
+
+// updates of weights that run beside the rest of the step
+block tr_dense(x: T[n, d]) -> y {
+  param w : f16[d, d];
+  y = tanh(linear(x, w));
+}
+model tr_beside {
+  input z : f16[96, 256];
+  input lr : f32;
+  x = z;
+  for l in 0..10 { x = tr_dense(x) as "h.{l}"; }
+  loss[] : f32 = sum(i, j) f32(x[i, j]) * x[i, j] / 1000;
+  for u in params { u = u - lr * grad(loss, u); }
+  output loss;
+}
