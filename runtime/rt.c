@@ -398,8 +398,9 @@ static void rt_settle_weights(const dcc_model *m, int settled)
     if (!m->desc->trains)
         dcc_emu_constant(m->weights->params, rt_round(m->desc->params_bytes),
                          settled);
+    /* runs that train leave copies of parameters to the next, there */
     dcc_emu_constant(m->weights->consts, rt_round(m->desc->consts_bytes),
-                     settled);
+                     settled && m->desc->trains ? 2 : settled);
 #else
     (void)m;
     (void)settled;

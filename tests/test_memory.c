@@ -404,8 +404,9 @@ static void expect_renewed(int copies, int loads, const char *update)
         const Tensor *t = p->graph->tensor[i];
         if (!t->renewed || !t->prev)
             continue;
-        cr_expect_eq(t->place, PLACE_PARAMS, "%s", update);
-        cr_expect(!tensor_is_constant(t->prev), "%s", update);
+        cr_expect_eq(t->place, PLACE_CONSTS, "%s", update);
+        cr_expect(!tensor_is_constant(t), "%s", update);
+        cr_expect(tensor_is_constant(t->prev), "%s", update);
         n++;
     }
     check_versions(p, update);

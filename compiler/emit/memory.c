@@ -71,7 +71,7 @@ static void find_lives(Lives *l, const Launch *launch, int n, int start,
         const Group *gr = launch[i].group;
         for (int k = 0; k < gr->n_arg; k++) {
             Tensor *t = base_of(gr->arg[k]);
-            if (t->role != ROLE_TEMP || t->when != when || t->renewed)
+            if (t->role != ROLE_TEMP || t->when != when)
                 continue;
             Life *life = life_of(l, t);
             if (life->first < 0)
@@ -159,18 +159,6 @@ static void mark_used(bool *used, const Launch *launch, int n)
             used[launch[i].group->arg[k]->id] = true;
 }
 
-/* What runs leave to the next of parameters lies behind them. */
-static void place_renewed(CudaProgram *p)
-{
-    const Graph *g = p->graph;
-
-    for (int i = 0; i < g->n_tensor; i++) {
-        Tensor *t = g->tensor[i];
-        if (t->renewed && t == base_of(t))
-            p->params_bytes = append(t, PLACE_PARAMS, p->params_bytes);
-    }
-}
-
 static void place_fixed(CudaProgram *p)
 {
     Graph *g = p->graph;
@@ -186,7 +174,6 @@ static void place_fixed(CudaProgram *p)
         else
             append(t, PLACE_STAGED, (size_t)i); /* its ordinal */
     }
-    place_renewed(p);
     for (int i = 0; i < g->n_state; i++)
         p->state_bytes = append(g->state[i], PLACE_STATE, p->state_bytes);
     for (int i = 0; i < g->n_input; i++) {

@@ -197,7 +197,7 @@ bool tensor_is_trained(const Tensor *t)
 bool tensor_is_constant(const Tensor *t)
 {
     return t->role == ROLE_PARAM ||
-           (t->role == ROLE_TEMP && t->when == WHEN_LOAD && !t->renewed);
+           (t->role == ROLE_TEMP && t->when == WHEN_LOAD);
 }
 
 int64_t tensor_elems(const Tensor *t)

@@ -248,8 +248,9 @@ bool place_reads(const Idx *const *store, int rank, Guard where,
                  const Tensor *t);
 /* A parameter that runs write, or a later version of one. */
 bool tensor_is_trained(const Tensor *t);
-/* No launch of a run writes it: a parameter, or made of such at load time and
- * then no more. */
+/* No launch of a run writes it ahead of one that reads it: a parameter, or what
+ * load time made of such, though a run may leave another version of it to the
+ * next. */
 bool tensor_is_constant(const Tensor *t);
 void tensor_row_major(Tensor *t);         /* sets stride and span */
 /* Does t lie in a part of `in`, or in a part of a part? */

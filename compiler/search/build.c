@@ -381,13 +381,17 @@ static void add_launch(CudaProgram *p, Launch *load, Launch *run, Group *gr)
         run[p->n_run++] = l;
 }
 
-/* What groups of one kernel have in common. */
+/* What groups of one kernel have in common; also which copies of parameters
+ * lie there when a run begins, so that they are read ahead of its waits. */
 static const char *kernel_key(Selection *s, const Choice *c, const Group *gr)
 {
     Buf b = {0};
 
     buf_puts(&b, c->key);
     group_canon_slices(&b, gr);
+    for (int i = 0; i < gr->n_arg; i++)
+        if (gr->arg[i]->renewed && tensor_is_constant(gr->arg[i]))
+            buf_printf(&b, " %d", i);
     const char *key = arena_strdup(s->graph->arena, buf_text(&b));
     buf_free(&b);
     return key;
