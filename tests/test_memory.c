@@ -454,3 +454,36 @@ Test(memory, branches)
     cr_expect(joins == marks || joins == marks - 1);
     arena_free(f.arena);
 }
+
+/* A copy is made beside a bias's sum, too; in the tile that the update has
+ * without it, which takes no registers. */
+Test(memory, renewed_beside_a_bias)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p = compiled(&f,
+        "model m { input x : f16[4096, 768]; input lr : f32;\n"
+        "  param w : f16[768, 3072]; param b : f16[3072];\n"
+        "  param v : f16[3072, 768];\n"
+        "  y[i, j] : f16 = sum(k) x[i, k] * w[k, j] + b[j]; z = tanh(y);\n"
+        "  u[i, j] : f16 = sum(k) z[i, k] * v[k, j];\n"
+        "  loss[] : f32 = sum(i, j) f32(u[i, j]) * u[i, j] / 1000;\n"
+        "  for p in params { p = p - lr * grad(loss, p); }\n"
+        "  output loss; }", &r, &o);
+    int both = 0;
+
+    cr_assert(p, "%s", diag_text(f.diag));
+    for (int i = 0; i < p->n_run; i++) {
+        const Group *gr = p->run[i].group;
+        const Tensor *t = gr->step[gr->n_step - 1].tensor;
+        if (!gr->factor_sum)
+            continue;
+        both += t && t->renewed && t->type == T_F16;
+        cr_expect(strstr(p->run[i].kernel->variant, "bm=192 bn=96"), "%s",
+                  p->run[i].kernel->variant);
+    }
+    cr_expect_eq(both, 1);
+    check_versions(p, "beside a bias");
+    arena_free(f.arena);
+}

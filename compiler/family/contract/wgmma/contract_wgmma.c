@@ -120,9 +120,20 @@ static void count_read(const Expr *e, void *ctx)
     f->more_reads_regs += regs;
 }
 
+/* Of what another step stores, in another type, maybe as a cast. */
+static bool is_copy(const Group *gr, const Step *s)
+{
+    const Expr *e = expr_strip(s->value);
+    const Tensor *other = e->kind == E_LOCAL ? gr->step[e->local].tensor
+                                             : NULL;
+
+    return s->tensor && other && other->type != s->tensor->type;
+}
+
 /* And of several results (queries, keys, values) a piece of each is there at
- * once, with what belongs to its columns and where it goes; beside them what
- * corrects the sums of a norm, for 16 columns. */
+ * once, with what belongs to its columns and where it goes, but of one that is
+ * another's copy (a parameter's next value in 16 bits) nothing more; beside
+ * them what corrects the sums of a norm, for 16 columns. */
 void wgmma_count_reads(WgmmaForm *f, const Group *gr)
 {
     enum { PIECE = 4, COLUMNS = 4, PLACE = 8, CORRECTION = 32 };
@@ -136,7 +147,7 @@ void wgmma_count_reads(WgmmaForm *f, const Group *gr)
         if (gr->step[i].op != R_NONE || gr->step[i].over_cols)
             continue;
         expr_visit(gr->step[i].value, count_read, f);
-        results += gr->step[i].tensor != NULL;
+        results += gr->step[i].tensor && !is_copy(gr, &gr->step[i]);
     }
     f->more_regs = results < 2 ? 0
                                : (results - 1) * (PIECE + COLUMNS + PLACE) +
