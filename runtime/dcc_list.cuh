@@ -48,6 +48,40 @@ DCC_DEVICE int dcc_list_rows(const int (&row)[AHEAD], unsigned (&list)[SIZE],
     return all;
 }
 
+// dcc_list_store of 32 entries at most: all warps look at all of them.
+template <int SIZE, int ENDS, int WARPS>
+DCC_DEVICE void dcc_list_few(const unsigned (&list)[SIZE], int n,
+                             unsigned short (&places)[SIZE],
+                             int (&first)[ENDS], int (&)[WARPS])
+{
+    enum {
+        ROWS = ENDS - 1,
+        EACH = (ROWS + WARPS - 1) / WARPS, // of a warp
+        TURNS = (EACH + 31) / 32           // of a lane
+    };
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const unsigned entry = lane < n ? list[lane] : ~0u;
+    const int row = (int)(entry >> 16), end = min((warp + 1) * EACH, (int)ROWS);
+    int to = 0, before[TURNS] = {};
+
+    for (int k = 0; k < n; ++k) {
+        const int other = __shfl_sync(0xffffffffu, row, k);
+        to += other < row || (other == row && k < lane);
+#pragma unroll
+        for (int t = 0; t < TURNS; ++t)
+            before[t] += other < warp * EACH + t * 32 + lane;
+    }
+    if (warp == 0 && lane < n)
+        places[to] = (unsigned short)entry;
+    if (threadIdx.x == 0)
+        first[ROWS] = n;
+#pragma unroll
+    for (int t = 0; t < TURNS; ++t)
+        if (warp * EACH + t * 32 + lane < end)
+            first[warp * EACH + t * 32 + lane] = before[t];
+    __syncthreads();
+}
+
 // Stores the places of a list's entries by their rows, those of a row as they
 // were. first[r] is where row r's begin, first[ROWS] how many there are. Says
 // whether a row has so many more than others that all threads are to have them
@@ -62,9 +96,14 @@ DCC_DEVICE bool dcc_list_store(const unsigned (&list)[SIZE], int n,
         EACH = (ROWS + WARPS - 1) / WARPS, // of a warp
         GROUP = EACH < 8 ? EACH : 8        // counted together
     };
+    static_assert(MOST >= 32, "few entries are no crowd");
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int end = min((warp + 1) * EACH, (int)ROWS);
 
+    if (n <= 32) {
+        dcc_list_few(list, n, places, first, warps);
+        return false;
+    }
     for (int r = warp * EACH; r < end; r += GROUP) {
         int count[GROUP] = {};
         for (int at = 0; at < n; at += 32) {
