@@ -2,13 +2,20 @@
 
 #include <string.h>
 
-enum { MAX_FIRSTS = 8 };
+enum { MAX_FIRSTS = 8, FAILED = 64 };
+
+/* A unit that did not lead to the first one, from so deep and beside so many
+ * members. */
+typedef struct Failed {
+    int unit, depth, n;
+} Failed;
 
 typedef struct Find {
     const Units *u;
     int last;
     int path[CHAIN_MOST], n_path; /* from the last one back */
     int seen[64], n_seen;         /* walked through already */
+    Failed failed[FAILED];        /* by unit; of two the later one */
     ChainFound *out;
 } Find;
 
@@ -101,6 +108,15 @@ static bool all_private(Find *f)
     return true;
 }
 
+/* Was it tried from as high, when there were as many members? Paths through
+ * what many read are as many as there are ways. */
+static bool failed_before(const Find *f, int u, int depth)
+{
+    const Failed *x = &f->failed[u % FAILED];
+
+    return x->unit == u && x->depth <= depth && x->n == f->out->n;
+}
+
 /* Units between the first and the last: those that both lead to it and are
  * read on the way. */
 static bool leads_to(Find *f, int u, int first, int depth)
@@ -114,7 +130,7 @@ static bool leads_to(Find *f, int u, int first, int depth)
         return true;
     }
     if (depth == CHAIN_MOST || group_at(f, u)->chain ||
-        (u != f->last && heavy(f->u, u)))
+        (u != f->last && heavy(f->u, u)) || failed_before(f, u, depth))
         return false;
     for (int i = 0; i < group_at(f, u)->n_arg; i++) {
         const Tensor *t = group_at(f, u)->arg[i];
@@ -125,6 +141,8 @@ static bool leads_to(Find *f, int u, int first, int depth)
     }
     if (found && f->out->n < CHAIN_MOST)
         f->out->member[f->out->n++] = u;
+    if (!found)
+        f->failed[u % FAILED] = (Failed){u, depth, f->out->n};
     return found;
 }
 
@@ -154,6 +172,8 @@ static void try_first(Find *f, int first)
     ChainFound *c = f->out;
 
     c->n = 0;
+    for (int i = 0; i < FAILED; i++)
+        f->failed[i].unit = -1;
     if (!leads_to(f, f->last, first, 0) || c->member[c->n - 1] != f->last)
         return;
     add_other(f);
