@@ -241,10 +241,12 @@ static inline dcc_pair dcc_exact(double v)
     return p;
 }
 
-/* A number as it stands in the source: f32 in a kernel. */
+/* A number as it stands in the source: f32 in a kernel, and in what is compared
+ * with it or taken from it there. */
 static inline dcc_pair dcc_number(double v)
 {
-    dcc_pair p = {v, isfinite(v) ? fabs(v - (double)(float)v) : 0};
+    const double kept = (double)(float)v;
+    dcc_pair p = {isfinite(kept) ? kept : v, isfinite(v) ? fabs(v - kept) : 0};
 
     return p;
 }

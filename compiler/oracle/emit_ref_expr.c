@@ -208,10 +208,20 @@ static bool whole(const Expr *e)
 
 /* ---- plain -------------------------------------------------------------- */
 
+/* Where an f32 has no fractions left, as in a number that stands for infinity,
+ * the f32 that kernels and memory have: exp(x - m) of two of them is 1. */
+static double as_kept(double v)
+{
+    const float kept = (float)v;
+
+    return fabs(v) >= 0x1p24 && isfinite(kept) ? (double)kept : v;
+}
+
 static void number(Buf *b, double v, bool is_float)
 {
     char s[40];
 
+    v = is_float ? as_kept(v) : v;
     if (!is_float) {
         buf_printf(b, "%" PRId64, (int64_t)v);
         return;

@@ -13,3 +13,5 @@ model ca_matched { input x : f16[12, 32]; param w : f16[64, 32]; param v : f16[3
   a = x + linear(gelu(linear(layer_norm(x), w)), v); b = x + linear(gelu(linear(layer_norm(x), w)), v) * 0.5;
   na[i] : f32 = sum(d) f32(a[i, d]) * a[i, d]; nb[i] : f32 = sum(d) f32(b[i, d]) * b[i, d];
   z[i, j] = 40 * (sum(d) a[i, d] * b[j, d]) * rsqrt(na[i] * nb[j]); t[i in 0..12] = i + 0; output loss = cross_entropy(z, t); }
+// a number that stands for -inf, in memory and in the text
+model ca_sentinel { input x : f32[6, 9]; input n : i32[6] in 0..9; a : f32[6, 9] = -1e30; a[i, n[i]] = x[i, n[i]]; m[i, j] = max(max(a[i, j], a[i, j - 1] or -1e30), -1e30); s[i, j] = exp(a[i, j] - m[i, j]) + exp((a[i, j - 1] or -1e30) - m[i, j]); output y[i, j] = log(s[i, j]) + 0 / s[i, j]; output z = a; }
