@@ -258,17 +258,16 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     if (try->ends)
         try->n_ends = copy_ends(g);
     copy_astride(g);
-    layout(g, o->model.math != MATH_EXACT, o->random_layout, o->pack_as,
-           o->packed);
+    const PlanText plan = {o->plan_name, o->plan_text, o->plan_len};
+    g->layouts = o->plan_name ? plan_layouts(&plan, model) : o->random_layout;
+    layout(g, o->model.math != MATH_EXACT, g->layouts, o->pack_as, o->packed);
     phase_ranges(g);
     phase_write_out(g);
     embed(g);
     find_needed(g);
     if (dump_here(o, "layout"))
         layout_dump(&r->dump, g);
-    if (!select_groups(g, chosen,
-                       &(PlanText){o->plan_name, o->plan_text, o->plan_len},
-                       s))
+    if (!select_groups(g, chosen, &plan, s))
         return NULL;
     copies_join(s);
     if (s->plan && !plan_check(s->plan, s))

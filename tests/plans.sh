@@ -37,6 +37,16 @@ same()
         cmp m.text again.text >log 2>&1
 }
 
+# drawn OPTION...: a plan of random choices, on random layouts, is read again
+drawn()
+{
+    emit drawn --random-plan=3 "$@" --write-plan=m.plan &&
+        emit read "$@" --plan=m.plan --write-plan=again.plan &&
+        cmp drawn read >log 2>&1 &&
+        sed 's/ # .*//' m.plan >m.text && sed 's/ # .*//' again.plan >again.text &&
+        cmp m.text again.text >log 2>&1
+}
+
 # model NAME: in all types and sizes
 model()
 {
@@ -49,6 +59,8 @@ model()
         done
     done
     point $good "$name: a plan gives the same text"
+    drawn -D E=f16
+    point $? "$name: so does a random one"
 }
 
 cd "$work" || exit 1

@@ -395,6 +395,8 @@ edited 's/target h200/target a100/'
 check "a plan for another GPU" 1 "bad.plan:3:1: error: .*target a100" planned
 edited 's/math exact/math tf32/'
 check "a plan for other math" 1 "math tf32" planned
+edited 's/math exact/math exact layouts x/'
+check "layouts by no number" 1 "bad.plan:3:.*: error: .*layouts SEED" planned
 edited 's/^group /grape /'
 check "a line that is none" 1 "bad.plan:6:1: error: .*group" planned
 edited 's/^group \([^ ]*\)/group \1,zebra/'

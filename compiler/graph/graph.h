@@ -227,6 +227,7 @@ typedef struct Graph {
     Tensor **state; int n_state, cap_state;    /* first versions */
     bool trains;        /* a run writes parameters */
     bool as_declared;   /* windows have no say in how tensors lie */
+    uint64_t layouts;   /* the seed of random ones; 0: chosen */
     Gradient *gradient; int n_gradient, cap_gradient; /* those asked for */
 } Graph;
 

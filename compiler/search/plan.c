@@ -83,9 +83,12 @@ void plan_write_choices(Buf *b, const Selection *s, const char *target,
                         const PlanChoice *choice)
 {
     buf_printf(b, FIRST "\n# written by dcc %s\n", DCC_VERSION);
-    buf_printf(b, "model %s target %s math %s\n", s->graph->model,
+    buf_printf(b, "model %s target %s math %s", s->graph->model,
                escape_word(s->graph->arena, target),
                math_name(s->options->math));
+    if (s->graph->layouts)
+        buf_printf(b, " layouts %" PRIu64, s->graph->layouts);
+    buf_putc(b, '\n');
     recipe_print(b, s->graph, s->recipe);
     for (int i = 0; i < s->n_group; i++)
         put_group(b, s, s->group[i], &choice[s->group[i]->id]);
@@ -228,7 +231,38 @@ static bool read_made(Reader *r, const char *line, size_t n)
     return true;
 }
 
-/* model NAME target GPU math MODE: begins the part about a model. */
+/* The seed behind ` layouts `, 0 where it is none. */
+static uint64_t seed_of(const char *text)
+{
+    uint64_t seed;
+    int used = 0;
+
+    if (sscanf(text, " layouts %" SCNu64 "%n", &seed, &used) < 1)
+        return 0;
+    used += (int)strspn(text + used, " \r");
+    return text[used] && text[used] != '\n' ? 0 : seed;
+}
+
+uint64_t plan_layouts(const PlanText *t, const char *model)
+{
+    const char *line = t->text;
+
+    while (line) {
+        char name[256], target[256], math[64];
+        int used = 0;
+
+        if (sscanf(line, "model %255s target %255s math %63s%n", name, target,
+                   math, &used) == 3 &&
+            used && !strcmp(name, model))
+            return seed_of(line + used);
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    return 0;
+}
+
+/* model NAME target GPU math MODE [layouts SEED]: begins the part about a
+ * model. */
 static bool read_model(Reader *r, const char *line)
 {
     Arena *a = r->plan->graph->arena;
@@ -241,6 +275,8 @@ static bool read_model(Reader *r, const char *line)
     if (strcmp(said[2], "target") || strcmp(said[4], "math") || !*said[5])
         return bad(r, line, line, "expected 'model NAME target GPU math "
                                   "MODE'");
+    if (p[strspn(p, " \r")] && !seed_of(p))
+        return bad(r, line, p, "expected 'layouts SEED'");
     r->mine = !strcmp(said[1], r->plan->graph->model);
     r->found |= r->mine;
     if (!r->mine || (!strcmp(said[3], target) && !strcmp(said[5], math)))

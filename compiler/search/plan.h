@@ -5,6 +5,7 @@
  *     merge g*h~1 h>h~1
  *     group h,h~1,*g : contract_mma/1 0123456789abcdef bm=128 ... # 3.1 us
  *
+ * The model's line ends with `layouts SEED` where --random-plan drew those.
  * First how the groups come about (recipe.h), then one line a group, in the
  * order of launches: its statements by path and number (those behind a * are
  * computed in every reader), the family and its version, the hash of its
@@ -32,6 +33,9 @@ void plan_write_choices(Buf *b, const Selection *s, const char *target,
 /* NULL after an error. The file is of one model or of several. A plan for
  * another GPU or another --math is an error. */
 Plan *plan_read(Graph *g, const Options *o, const PlanText *text);
+/* The seed of the random layouts that its part about the model was made for;
+ * 0: those that are chosen, or there is no such part. */
+uint64_t plan_layouts(const PlanText *text, const char *model);
 /* Makes groups of single statements' ones by the plan's merges; then what the
  * plan has placed, when nothing is there that nobody reads. False after an
  * error. */
