@@ -4,7 +4,8 @@
 
 enum {
     BASE = 16, /* bytes: what every load and every box of memory asks for */
-    MOST_ALIGN = 256
+    MOST_ALIGN = 256,
+    MOST_PARTS = 8
 };
 
 static bool may_move(const Tensor *t)
@@ -13,17 +14,24 @@ static bool may_move(const Tensor *t)
            !t->host && !t->astride;
 }
 
-/* Each dimension of what is read is one of s's variables, which alone says
- * where in one dimension it is stored. */
-static bool maps_dims(const Stmt *s, const Expr *read, int *dim)
+static bool is_sum_of_vars(const Idx *e)
+{
+    for (int i = 0; i < e->n; i++)
+        if (e->term[i].atom->kind != ATOM_VAR || e->term[i].c < 1)
+            return false;
+    return true;
+}
+
+/* Each dimension of what is read is one of s's variables, which says where in
+ * one dimension it is stored: alone, if not `many` do. */
+static bool maps_dims(const Stmt *s, const Expr *read, int *dim, bool many)
 {
     const Tensor *a = read->tensor, *t = s->tensor;
     int of[MAX_RANK];
 
     for (int d = 0; d < t->rank; d++) {
         const Idx *e = s->store[d];
-        if (e->n > 1 ||
-            (e->n && (e->term[0].atom->kind != ATOM_VAR || e->term[0].c < 1)))
+        if ((e->n > 1 && !many) || !is_sum_of_vars(e))
             return false;
     }
     memset(of, -1, sizeof of);
@@ -34,7 +42,8 @@ static bool maps_dims(const Stmt *s, const Expr *read, int *dim)
             return false;
         for (int d = 0; v && d < t->rank; d++)
             if (idx_uses(s->store[d], v)) {
-                if (dim[i] >= 0 || of[d] >= 0 || v->extent != a->dim[i])
+                if (dim[i] >= 0 || (of[d] >= 0 && !many) ||
+                    v->extent != a->dim[i])
                     return false;
                 dim[i] = d;
                 of[d] = i;
@@ -45,7 +54,7 @@ static bool maps_dims(const Stmt *s, const Expr *read, int *dim)
     return true;
 }
 
-Tensor *embed_copied(const Stmt *s, int *dim)
+static Tensor *copied(const Stmt *s, int *dim, bool many)
 {
     const Expr *e = s->value;
 
@@ -57,7 +66,12 @@ Tensor *embed_copied(const Stmt *s, int *dim)
     for (int i = 0; i < s->n_out; i++)
         if (s->out[i]->extent > 1 && !expr_uses(e, s->out[i]))
             return NULL; /* copied many times */
-    return maps_dims(s, e, dim) ? e->tensor : NULL;
+    return maps_dims(s, e, dim, many) ? e->tensor : NULL;
+}
+
+Tensor *embed_copied(const Stmt *s, int *dim)
+{
+    return copied(s, dim, false);
 }
 
 static int64_t power_of_two(int64_t n, int64_t most)
@@ -84,9 +98,10 @@ static Berth berth(const Stmt *s, const Tensor *a, const int *dim)
     for (int d = 0; d < t->rank; d++)
         b.first += s->store[d]->k * t->stride[d];
     for (int i = 0; i < a->rank; i++) {
-        const Idx *e = dim[i] < 0 ? NULL : s->store[dim[i]];
-        b.stride[i] =
-            e && e->n ? e->term[0].c * t->stride[dim[i]] : a->stride[i];
+        const Var *v = idx_is_var(s->value->at[i]);
+        b.stride[i] = dim[i] < 0 || !v ? a->stride[i]
+                                       : idx_coef(s->store[dim[i]], v) *
+                                             t->stride[dim[i]];
         b.span += (a->dim[i] - 1) * b.stride[i];
         if (a->dim[i] > 1 && b.stride[i] > 1)
             b.align = power_of_two(b.stride[i] * bytes, b.align);
@@ -113,6 +128,15 @@ static bool as_good(const Tensor *a, const Berth *b)
     return true;
 }
 
+static void settle(Tensor *a, Tensor *host, const Berth *b)
+{
+    a->host = host;
+    a->first = b->first;
+    a->span = b->span;
+    a->align = (int)b->align;
+    memcpy(a->stride, b->stride, sizeof a->stride);
+}
+
 static bool move_in(Stmt *s)
 {
     int dim[MAX_RANK];
@@ -123,11 +147,122 @@ static bool move_in(Stmt *s)
     Berth b = berth(s, a, dim);
     if (!as_good(a, &b))
         return false;
-    a->host = s->tensor;
-    a->first = b.first;
-    a->span = b.span;
-    a->align = (int)b.align;
-    memcpy(a->stride, b.stride, sizeof a->stride);
+    settle(a, s->tensor, &b);
+    return true;
+}
+
+/* ---- a sum of which one term is there at a time -------------------------- */
+
+/* The terms of a gradient of what is read in parts, each of which is 0 beyond
+ * its own. */
+typedef struct Parts {
+    const Expr *read[MOST_PARTS];
+    int n;
+    const Var *by; /* what says which part it is */
+    int64_t from[MOST_PARTS], upto[MOST_PARTS]; /* of it, inclusive */
+} Parts;
+
+static bool find_parts(const Expr *e, Parts *p)
+{
+    if (e->kind == E_BINARY && e->fn == F_ADD && !e->arg[2])
+        return find_parts(e->arg[0], p) && find_parts(e->arg[1], p);
+    if (e->kind != E_READ || !e->in.n || e->outside->kind != E_CONST ||
+        e->outside->num != 0 || p->n == MOST_PARTS)
+        return false;
+    p->read[p->n++] = e;
+    return true;
+}
+
+/* Where part i is there: an interval of one variable, that of all. */
+static bool find_interval(Parts *p, int i)
+{
+    const Guard in = p->read[i]->in;
+
+    for (int k = 0; k < in.n; k++) {
+        const Idx *e = in.cond[k].e;
+        if (in.cond[k].mod || e->n != 1 || e->term[0].atom->kind != ATOM_VAR ||
+            (e->term[0].c != 1 && e->term[0].c != -1))
+            return false;
+        const Var *v = e->term[0].atom->var;
+        if (p->by && v != p->by)
+            return false;
+        if (!p->by || !k) {
+            p->by = v;
+            p->from[i] = 0;
+            p->upto[i] = v->extent - 1;
+        }
+        if (e->term[0].c > 0 && -e->k > p->from[i])
+            p->from[i] = -e->k;
+        if (e->term[0].c < 0 && e->k < p->upto[i])
+            p->upto[i] = e->k;
+    }
+    return p->from[i] <= p->upto[i];
+}
+
+/* Whether at each point one of them is there. */
+static bool take_turns(const Parts *p)
+{
+    int64_t all = 0;
+
+    for (int i = 0; i < p->n; i++) {
+        all += p->upto[i] - p->from[i] + 1;
+        for (int k = 0; k < i; k++)
+            if (p->from[i] <= p->upto[k] && p->from[k] <= p->upto[i])
+                return false;
+    }
+    return all == p->by->extent;
+}
+
+/* The statement that copies part i. */
+static Stmt *copy_of(Graph *g, const Stmt *s, const Parts *p, int i)
+{
+    const Expr *e = p->read[i];
+    Stmt *c = arena_new_of(g->arena, Stmt);
+    const Var *v = idx_new_var(g->pool, p->by->name,
+                               p->upto[i] - p->from[i] + 1);
+    Subst as = {p->by, idx_addc(g->pool, idx_var(g->pool, v), p->from[i])};
+    const Idx **store = arena_array(g->arena, const Idx *, s->tensor->rank + 1);
+
+    *c = *s;
+    c->out = arena_array(g->arena, const Var *, s->n_out + 1);
+    for (int k = 0; k < s->n_out; k++)
+        c->out[k] = s->out[k] == p->by ? v : s->out[k];
+    for (int d = 0; d < s->tensor->rank; d++)
+        store[d] = idx_subst(g->pool, s->store[d], &as, 1);
+    c->store = store;
+    c->value = expr_subst(g, expr_read(g, e->tensor, e->at, (Guard){0}, NULL),
+                          &as, 1);
+    return c;
+}
+
+/* All of them, or none: what copies the others reads these anyway. */
+static bool move_parts(Graph *g, Stmt *s)
+{
+    Parts p = {.n = 0};
+    Berth b[MOST_PARTS];
+
+    if (s->op != R_NONE || s->needed.n || !find_parts(s->value, &p) || p.n < 2)
+        return false;
+    for (int i = 0; i < p.n; i++)
+        if (!find_interval(&p, i))
+            return false;
+    if (!take_turns(&p))
+        return false;
+    for (int i = 0; i < p.n; i++) {
+        int dim[MAX_RANK];
+        const Stmt *c = copy_of(g, s, &p, i);
+        const Tensor *a = copied(c, dim, true);
+        for (int k = 0; k < i && a; k++)
+            if (p.read[k]->tensor == a)
+                return false;
+        if (!a)
+            return false;
+        b[i] = berth(c, a, dim);
+        if (!as_good(a, &b[i]))
+            return false;
+    }
+    for (int i = 0; i < p.n; i++)
+        settle(p.read[i]->tensor, s->tensor, &b[i]);
     return true;
 }
 
@@ -196,7 +331,7 @@ void embed(Graph *g)
     int kept = 0;
 
     for (int i = g->n_stmt - 1; i >= 0; i--)
-        gone[i] = move_in(g->stmt[i]);
+        gone[i] = move_in(g->stmt[i]) || move_parts(g, g->stmt[i]);
     for (int i = 0; i < g->n_stmt; i++)
         if (!gone[i])
             g->stmt[kept++] = g->stmt[i];

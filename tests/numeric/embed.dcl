@@ -1,4 +1,5 @@
 // Tensors that lie in a part of another: concatenations that grow, stacks, interleaved rows; read by both names
+op em_loss(y: T[..]) -> s: f32 { u = random(7, y); s[] = sum(..) f32(y[..]) * (u[..] - 0.5); }
 model em_grows { input x : f16[2, 8, 9, 7]; param w1 : f16[8, 8, 3, 3]; param w2 : f16[16, 16, 3, 3]; param w3 : f16[8, 32, 1, 1]; param w4 : f16[5, 40, 1, 1];
   h = relu(x); h = concat(h, conv2d(h, w1, pad = 1), axis = 1); h = concat(h, conv2d(relu(h), w2, pad = 1), axis = 1);
   h = concat(h, conv2d(h, w3), axis = 1); output y = conv2d(h, w4); }
@@ -23,3 +24,18 @@ model em_unet { input x : f16[1, 8, 12, 12]; param w1 : f16[8, 8, 3, 3]; param w
   a = relu(conv2d(x, w1, pad = 1)); d = relu(conv2d(max_pool(a, kernel = 2), w2, pad = 1)); output y = conv2d(concat(upsample(d), a, axis = 1), w3, pad = 1); }
 model em_heads { input x : bf16[2, 10, 32]; input past : bf16[2, 2, 6, 16]; param wk : bf16[32, 32]; k = linear(x, wk);
   n[b, h in 0..2, s, d in 0..16] = k[b, s, h * 16 + d]; keys = concat(past, n, axis = 2); q = relu(n); output y = attention(q, keys, keys); }
+// gradients of what is read in parts: of rows, of heads in another order; with a rest that nobody reads, and with parts that overlap
+model em_parts { input x : f16[24, 40]; input w : f16[96, 40]; c = linear(x, w);
+  q[i, d in 0..32] = c[i, d]; k[i, d in 0..32] = c[i, 32 + d]; v[i, d in 0..32] = c[i, 64 + d];
+  s[i, j] : f16 = 0.1 * sum(d) q[i, d] * k[j, d]; y[i, e] : f16 = sum(j) s[i, j] * v[j, e];
+  loss = em_loss(y); output loss; output dw = grad(loss, w); output dx = grad(loss, x); }
+model em_parts_heads { input x : f16[2, 24, 40]; input w : f16[96, 40]; c = linear(x, w);
+  q[b, h in 0..2, i, d in 0..16] = c[b, i, h * 16 + d]; k[b, h in 0..2, i, d in 0..16] = c[b, i, 64 + h * 16 + d]; v[b, h in 0..2, i, d in 0..16] = c[b, i, 32 + h * 16 + d];
+  s[b, h, i, j] : f16 = sum(d) q[b, h, i, d] * k[b, h, j, d]; y[b, h, i, e] : f16 = sum(j) s[b, h, i, j] * v[b, h, j, e];
+  loss = em_loss(y); output loss; output dw = grad(loss, w); output dx = grad(loss, x); }
+model em_parts_rest { input x : f16[24, 40]; input w : f16[96, 40]; c = linear(x, w);
+  q[i, d in 0..32] = c[i, d]; v[i, d in 0..32] = c[i, 64 + d]; s[i, j] : f16 = 0.01 * sum(d) q[i, d] * q[j, d]; y[i, e] : f16 = sum(j) s[i, j] * v[j, e];
+  loss = em_loss(y); output loss; output dw = grad(loss, w); output dx = grad(loss, x); }
+model em_parts_over { input x : f16[24, 40]; input w : f16[96, 40]; c = linear(x, w);
+  q[i, d in 0..64] = c[i, d]; v[i, d in 0..64] = c[i, 32 + d]; s[i, j] : f16 = 0.01 * sum(d) q[i, d] * q[j, d]; y[i, e] : f16 = sum(j) s[i, j] * v[j, e];
+  loss = em_loss(y); output loss; output dw = grad(loss, w); output dx = grad(loss, x); }
