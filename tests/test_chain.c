@@ -387,6 +387,36 @@ Test(chain, values)
     arena_free(f.arena);
 }
 
+/* The loading warp has few registers where two warpgroups have many: not the
+ * values of as many columns as one of them weighs. */
+Test(chain, many_values)
+{
+    static const char *const scores[] = {"x + a", "((x + a) * b + c) * e"};
+
+    for (int i = 0; i < 2; i++) {
+        Fixture f = fixture();
+        CompileOptions o = compile_options(&f);
+        Forced ask = {.name = "chain_wgmma",
+                      .text = "bm=128 bj=176 stages=2 consumers=2 group=1"};
+        o.forced = &ask;
+        o.n_forced = 1;
+        CudaProgram *p = compiled_body(
+            &f, arena_printf(f.arena,
+                             QKV "input a : f32[512]; input b : f32[512];"
+                             "input c : f32[512]; input e : f32[512];"
+                             "x[n, h, i, j] : f32 = sum(d) q[n, h, i, d]"
+                             " * k[n, h, j, d];"
+                             "s = %s; p : f16 = softmax(s);"
+                             "output y[n, h, i, l] = sum(j) p[n, h, i, j]"
+                             " * v[n, h, j, l];",
+                             scores[i]), &o);
+        const char *variant = p->run[0].kernel->variant;
+        cr_expect_eq(strstr(variant, "bj=176") != NULL, i == 0, "%s: %s",
+                     scores[i], variant);
+        arena_free(f.arena);
+    }
+}
+
 /* With nothing reduced between the products only where --variant asks. */
 Test(chain, pairs)
 {

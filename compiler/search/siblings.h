@@ -1,6 +1,7 @@
 /* siblings.h - pointwise kernels that read the same, or take hardly more than
  * their launch, and wait for nothing of each other become one where that is
- * quicker (group/siblings.h). Last: what could join who makes what they read
+ * quicker (group/siblings.h); and chains whose scores are the same
+ * (group/chain.h). Last: what could join who makes what they read
  * has done so. */
 #ifndef DCC_SEARCH_SIBLINGS_H
 #define DCC_SEARCH_SIBLINGS_H

@@ -369,6 +369,18 @@ static bool has_teams(const ChainKernel *w)
            w->j_tiles >= w->teams && w->stages % w->teams == 0;
 }
 
+/* Values of columns in the registers of the loading warp, which has left most
+ * of its own to others where warpgroups take turns. */
+static bool holds_columns(const ChainKernel *w)
+{
+    enum { FEW = 14, MORE = 22 };
+    int n = w->f->rows.n_column;
+    int regs = n * (int)ceil_div(w->bj, 32) + n; /* values, and where from */
+
+    return w->consumers == 1 || w->teams > 1 ||
+           regs <= (w->consumers == 3 ? MORE : FEW);
+}
+
 const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
 {
     chain_plan_open(w, f);
@@ -389,6 +401,8 @@ const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
         return "teams of one row each, or of what they cannot add";
     if ((f->tb.b.k_major || (f->twin && f->twin->tb.b.k_major)) && w->bj % 64)
         return "blocks of columns that are no rows of 128 bytes";
+    if (!holds_columns(w))
+        return "more values of columns than the warp that loads may hold";
     plan_pack(w);
     plan_smem(w);
     plan_regs(w);
