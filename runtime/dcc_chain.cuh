@@ -81,6 +81,30 @@ DCC_DEVICE void dcc_each_column(const float (&of_column)[K][BJ], int row,
     }
 }
 
+// The same of sums where they lie: f(score, values, row, column), and
+// f(score, other, values, row, column).
+template <int N, int K, int BJ, class F>
+DCC_DEVICE void dcc_each_column(float (&score)[N],
+                                const float (&of_column)[K][BJ], int row,
+                                int column, F f)
+{
+    dcc_each_column<N>(of_column, row, column,
+                       [&](int c, const float (&of)[K], int i, int j) {
+                           f(score[c], of, i, j);
+                       });
+}
+
+template <int N, int K, int BJ, class F>
+DCC_DEVICE void dcc_each_column(float (&score)[N], float (&other)[N],
+                                const float (&of_column)[K][BJ], int row,
+                                int column, F f)
+{
+    dcc_each_column<N>(of_column, row, column,
+                       [&](int c, const float (&of)[K], int i, int j) {
+                           f(score[c], other[c], of, i, j);
+                       });
+}
+
 // A tile of rows and what is independent of it, of tile number `i`: `group`
 // at most of `batches` run together, their last rows first.
 DCC_DEVICE dcc_tile dcc_last_first(int i, int group, int tiles, int batches)

@@ -287,28 +287,36 @@ DCC_DEVICE float dcc_warps_squares(const float (*left)[S][N], int i, int k,
 
 // ---- chains: values of columns, whole lines of results ----------------------
 
-// f(q, column) of each 32nd column, for which `of` has room.
-template <int K, int N, class F>
-DCC_DEVICE void dcc_each_lane(int column, const float (&)[K][N], F f)
+// What a lane has of K values of every 32nd of BJ columns.
+template <int K, int BJ> struct dcc_columns {
+    float of[(BJ + 31) / 32][K];
+};
+
+// f(values, column) of each of a lane's columns, from `column` on.
+template <int K, int BJ, class F>
+DCC_DEVICE dcc_columns<K, BJ> dcc_read_columns(int column, F f)
 {
+    dcc_columns<K, BJ> c;
 #pragma unroll
-    for (int q = 0; q < N; ++q)
-        f(q, column + q * 32 + (int)threadIdx.x % 32);
+    for (int q = 0; q < (BJ + 31) / 32; ++q)
+        f(c.of[q], column + q * 32 + (int)threadIdx.x % 32);
+    return c;
 }
 
-// By a warp: its lanes leave what they have of every 32nd column, and arrive.
-template <int K, int BJ, int N>
+// By a warp: its lanes leave what they have, and it arrives.
+template <int K, int BJ>
 DCC_DEVICE void dcc_leave_columns(float (&of_column)[K][BJ],
-                                  const float (&of)[K][N], uint64_t *arrived)
+                                  const dcc_columns<K, BJ> &columns,
+                                  uint64_t *arrived)
 {
     const int lane = threadIdx.x % 32;
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < K; ++k)
 #pragma unroll
-        for (int q = 0; q < N; ++q)
+        for (int q = 0; q < (BJ + 31) / 32; ++q)
             if (BJ % 32 == 0 || q * 32 + lane < BJ)
-                of_column[k][q * 32 + lane] = of[k][q];
+                of_column[k][q * 32 + lane] = columns.of[q][k];
     __syncwarp();
     if (lane == 0)
         dcc_mbar_arrive(arrived);

@@ -34,12 +34,44 @@ const char *chain_scores(const ChainKernel *w, bool twin)
     return w->f->twin && !twin ? "other" : "score";
 }
 
+/* Whether scores take values of columns, and nothing else that they find by
+ * their number. */
+static bool of_columns(const ChainKernel *w)
+{
+    const ChainRows *r = &w->f->rows;
+
+    return r->n_column && !r->n_row && !r->ahead;
+}
+
+/* The same of those. */
+static Tree *each_of_columns(ChainKernel *w, const char *row, const char *col,
+                             const Tree *code)
+{
+    return QUOTE(w->b.g->arena,
+                 w->f->chain->other
+                     ? "dcc_each_column(score, other, "
+                       "smem.of_column[first_slot], @row_at, j0, "
+                       "[&](float &x, float &value, const auto &of, int @row, "
+                       "int @col) {\n"
+                       "    @CODE\n"
+                       "});\n"
+                     : "dcc_each_column(score, smem.of_column[first_slot], "
+                       "@row_at, j0, "
+                       "[&](float &x, const auto &of, int @row, int @col) {\n"
+                       "    @CODE\n"
+                       "});\n",
+                 FILL("row_at", w->row_at), FILL("row", row), FILL("col", col),
+                 FILL_TREE("CODE", code));
+}
+
 /* The same of scores that take values of rows and columns. */
 static Tree *each_with_values(ChainKernel *w, const char *row, const char *col,
                               const Tree *code, bool ahead)
 {
     const ChainRows *r = &w->f->rows;
     Arena *a = w->b.g->arena;
+    if (of_columns(w))
+        return each_of_columns(w, row, col, code);
     const char *value =
         !ahead      ? ""
         : !r->ahead ? "const float value = other[c];\n"
@@ -242,7 +274,8 @@ Tree *chain_value(ChainKernel *w)
         cprint_count(cp, f->twin->rows.body);
         cprint_count(cp, f->rows.body);
         /* last what takes x's place */
-        PUT(in, "other[c] = @text;\n",
+        PUT(in, "@own = @text;\n",
+            FILL("own", of_columns(w) ? "value" : "other[c]"),
             FILL("text", cprint_bind(in, cp, f->rows.body, "t")));
         PUT(in, "x = @text;\n",
             FILL("text", cprint_bind(in, cp, f->twin->rows.body, "t")));

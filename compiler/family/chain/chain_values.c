@@ -258,9 +258,9 @@ void chain_name_values(ChainKernel *w)
             arena_printf(a, "of_row[%d][c / 2 %% 2]", i);
 }
 
-/* Each as `to` number i = its text. */
+/* Each as `to` number i, and `at` in that, = its text. */
 static Tree *values(ChainKernel *w, const Expr *const *of, int n,
-                    const char *to)
+                    const char *to, const char *at)
 {
     CPrint *cp = &w->b.cp;
     Tree *code = tree_list(w->b.g->arena);
@@ -269,7 +269,7 @@ static Tree *values(ChainKernel *w, const Expr *const *of, int n,
         cprint_count(cp, of[i]);
     for (int i = 0; i < n; i++)
         PUT(code, "@to[@i]@at = @text;\n", FILL("to", to), FILL_INT("i", i),
-            FILL("at", "[q]"), FILL("text", cprint_bind(code, cp, of[i], "t")));
+            FILL("at", at), FILL("text", cprint_bind(code, cp, of[i], "t")));
     return code;
 }
 
@@ -294,7 +294,7 @@ Tree *chain_row_values(ChainKernel *w)
         FILL("least", f->M % w->bm ? "min(" : ""),
         FILL("most", f->M % w->bm ? ", M - 1)" : ""),
         FILL_TREE("VALUES",
-                  values(w, f->rows.of_row, f->rows.n_row, "of_row")));
+                  values(w, f->rows.of_row, f->rows.n_row, "of_row", "[q]")));
     cprint_close(cp, scope);
     return code;
 }
@@ -311,8 +311,8 @@ Tree *chain_read_columns(ChainKernel *w)
     CScope scope = cprint_open(cp);
     const char *col = cprint_var(cp, f->col);
     PUT(code,
-        "float of[@n][(BJ + 31) / 32];  // values of columns\n"
-        "dcc_each_lane(j0, of, [&](int q, int @col) {\n"
+        "const auto columns = dcc_read_columns<@n, BJ>(j0, "
+        "[&](auto &of, int @col) {\n"
         "    @CUT\n"
         "    @VALUES\n"
         "});\n",
@@ -322,7 +322,7 @@ Tree *chain_read_columns(ChainKernel *w)
                               FILL("col", col))
                       : tree_list(code->arena)),
         FILL_TREE("VALUES",
-                  values(w, f->rows.of_column, f->rows.n_column, "of")));
+                  values(w, f->rows.of_column, f->rows.n_column, "of", "")));
     cprint_close(cp, scope);
     return code;
 }
@@ -333,7 +333,7 @@ Tree *chain_leave_columns(ChainKernel *w)
 
     if (w->f->rows.n_column)
         PUT(code,
-            "dcc_leave_columns(smem.of_column[first_slot], of, "
+            "dcc_leave_columns(smem.of_column[first_slot], columns, "
             "&smem.first_full[first_slot]);\n");
     return code;
 }
