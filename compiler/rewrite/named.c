@@ -10,7 +10,7 @@ enum {
                           not take longer than such products */
     LEAST_POINTS = 2048, /* of a piece */
     FEW = 8,           /* sums of pieces are so many times fewer than terms */
-    WORTH = 1 << 20    /* terms: less takes a launch's time */
+    WORTH = 1 << 19    /* terms: less takes a launch's time */
 };
 
 typedef struct Named {
