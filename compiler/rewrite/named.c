@@ -28,6 +28,19 @@ static bool among(const Var *const *v, int n, const Expr *e)
     return uses;
 }
 
+static void find_read(const Expr *e, void *ctx)
+{
+    *(bool *)ctx |= e->kind == E_READ;
+}
+
+static bool reads(const Expr *e)
+{
+    bool found = false;
+
+    expr_visit(e, find_read, &found);
+    return found;
+}
+
 /* A condition that data name a row; of several the row of most. */
 static void find_name(const Expr *e, Named *best)
 {
@@ -47,9 +60,9 @@ static void find_name(const Expr *e, Named *best)
         bool of_rows = false;
         for (int r = 0; r < s->n_out; r++)
             of_rows |= s->out[r] == row;
-        if (row && of_rows && data->kind == E_READ &&
-            !type_is_float(data->type) && !expr_uses(data, row) &&
-            among(s->red, s->n_red, data) &&
+        if (row && of_rows && !type_is_float(data->type) &&
+            !expr_uses(data, row) && among(s->red, s->n_red, data) &&
+            reads(data) &&
             (!best->row || row->extent > best->row->extent))
             *best = (Named){s, data, row};
     }

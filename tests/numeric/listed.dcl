@@ -16,3 +16,4 @@ model ls_skew_count { input ids : i32[9000] in 0..40; output n[i] : i32[60] = su
 model ls_skew_rows { input ids : i32[4000] in 0..9; input x : bf16[4000, 40]; input s : f32[100]; output y[i, j] : f32[100, 40] = sum(p) ((ids[p] < 6 ? 99 : ids[p]) == i ? x[p, j] * s[i] : 0); }
 // many points of each row: in pieces
 model ls_pieces { input ids : i32[4, 4096] in 0..140; input x : f16[4, 4096, 64]; output y[i, j] : f16[128, 64] = sum(b, p) (ids[b, p] == i ? x[b, p, j] : 0); }
+model ls_bins { input x : f32[16384]; input z : f32[16384, 32]; output h[b, d] : f32[160, 32] = sum(i) (i32(abs(x[i]) * 100) == b ? z[i, d] : 0); }
