@@ -29,7 +29,10 @@ extern "C" {
 
 #define DCC_TEXT_OF_(x) #x
 #define DCC_TEXT_OF(x) DCC_TEXT_OF_(x)
-#ifdef __cplusplus
+#if defined __cplusplus && __cplusplus < 201103L && !defined _MSC_VER
+#define DCC_STATIC_ASSERT_(holds, text) /* C++98: an array of -1 */ \
+    extern char dcc_emitted_by_another_dcc_[(holds) ? 1 : -1]
+#elif defined __cplusplus
 #define DCC_STATIC_ASSERT_ static_assert
 #else
 #define DCC_STATIC_ASSERT_ _Static_assert
@@ -219,7 +222,12 @@ typedef struct {
                       draws (dcc_init.h) */
 } dcc_options;
 
-static inline dcc_options dcc_options_default(void)
+#ifdef __GNUC__ /* C89 has no inline */
+__inline__
+#else
+inline
+#endif
+static dcc_options dcc_options_default(void)
 {
     dcc_options o = {DCC_HEAD(dcc_options), -1, NULL, NULL, NULL, NULL, 0,
                      NULL, NULL, NULL, 0, 0, 1};

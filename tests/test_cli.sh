@@ -364,6 +364,25 @@ point $? "the same text from another folder"
 grep -n "$work\|/root\|/home" a/fused.cu >log
 point $((1 - $?)) "no absolute path in it"
 
+# ---- headers
+
+printf '#include "good.h"\n#include "good.h"\nint one;\n' >head.c
+"$dcc" m.dcl -o good.cu >log 2>&1
+for std in c++98 c++11 c++20 c89 c99 c17; do
+    case $std in
+    c++*) c="${CXX:-g++} -x c++" ;;
+    *) c=${CC:-cc} ;;
+    esac
+    $c -std=$std -Wall -Wextra -Werror -I"$src/runtime" -fsyntax-only head.c \
+        >>log 2>&1 || echo "not as $std" >>log
+done
+[ ! -s log ]
+point $? "a header is C and C++ of all years"
+sed 's/_FOR([0-9]*/_FOR(1/' good.h >another.h
+! ${CXX:-g++} -std=c++98 -x c++ -I"$src/runtime" -fsyntax-only another.h \
+    >log 2>&1
+point $? "another dcc's is refused in C++98, too"
+
 # ---- plans
 
 # edited SCRIPT: good.plan, edited by sed, as bad.plan
