@@ -114,6 +114,7 @@ static void count_read(const Expr *e, void *ctx)
     f->rows_read |= rows;
     f->reads_regs += regs;
     f->row_reads += rows && columns;
+    f->columns_read |= columns && !rows;
     if (wgmma_is_input(f, e->tensor))
         return;
     f->more_rows_read |= rows;
@@ -143,6 +144,7 @@ void wgmma_count_reads(WgmmaForm *f, const Group *gr)
     f->reads_regs = f->more_reads_regs = 0;
     f->rows_read = f->more_rows_read = false;
     f->row_reads = 0;
+    f->columns_read = false;
     for (int i = 0; i < gr->n_step; i++) {
         if (gr->step[i].op != R_NONE || gr->step[i].over_cols)
             continue;

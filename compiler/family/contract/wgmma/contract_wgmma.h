@@ -49,6 +49,7 @@ typedef struct WgmmaForm {
     bool rows_read;         /* and whether that is of rows */
     bool more_rows_read;
     int row_reads;          /* how many are of rows and columns */
+    bool columns_read;      /* some are of columns alone */
     Plane input[WGMMA_INPUTS]; int n_input; /* what results read at their own
                                places, of which TMA may bring all */
     bool turned;            /* rows are columns of the result, and boxes of it

@@ -264,6 +264,20 @@ static double stores_clk(const Wgmma *w)
            w->f->x.o->device->sm_bytes_clk;
 }
 
+/* Clocks that a warpgroup with a tile of its own waits for what belongs to
+ * columns where it is read 32 columns at a time, behind stores: half of it, the
+ * other warpgroup's products go on. Dealt and packed columns' comes ahead of
+ * the products. */
+static double columns_clk(const Wgmma *w)
+{
+    bool ahead = w->deal || w->pack || w->x.t.split > 1 ||
+                 wgmma_result_bytes(&w->f->x) > 2;
+
+    return w->f->columns_read && w->pingpong && !ahead
+               ? (double)w->own / WARP * w->f->x.o->device->l2_latency / 2
+               : 0;
+}
+
 /* Clocks of a tile's epilogue. It is as long as its stores and instructions, of
  * all the warps that are in it at a time. */
 static double epilogue_clk(const Wgmma *w)
@@ -278,7 +292,8 @@ static double epilogue_clk(const Wgmma *w)
     double hidden = d->hidden_ops * (w->boxes.tensor && together ? 2 : 1);
     double each = fmax(0, w->f->x.ops - hidden) * others;
 
-    return 2 * d->sync_clk + late_clk(w) + stores_clk(w) + results * each;
+    return 2 * d->sync_clk + late_clk(w) + columns_clk(w) + stores_clk(w) +
+           results * each;
 }
 
 /* Clocks of an epilogue during which the other warpgroup of a tile still
