@@ -7,7 +7,9 @@
  * a row's by the threads that have the row, a column's by the warp that loads,
  * which runs ahead and leaves it beside the column's factors. */
 
-enum { MOST_NODES = 200 };
+enum { MOST_NODES = 200,
+       OF_COLUMN = 3 }; /* instructions that a value of a column takes the time
+                           of, at each score */
 
 /* ---- the form -------------------------------------------------------- */
 
@@ -238,10 +240,11 @@ void chain_find_values(ChainForm *f)
     f->ops -= body_ops(f, f->rows.body, false);
     take_values(f, &f->rows.body);
     f->ops += body_ops(f, f->rows.body, true);
-    if (!twin)
-        return;
-    take_values(f, &twin->rows.body);
-    f->ops += twin_ops(f, twin->rows.body, true) + 1; /* rounded, too */
+    if (twin) {
+        take_values(f, &twin->rows.body);
+        f->ops += twin_ops(f, twin->rows.body, true) + 1; /* rounded, too */
+    }
+    f->ops += OF_COLUMN * f->rows.n_column;
 }
 
 /* ---- the kernel ------------------------------------------------------ */
