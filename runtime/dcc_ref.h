@@ -222,6 +222,15 @@ double dcc_ref_round(dcc_type type, double a);
 #define DCC_PARALLEL_4 DCC_PRAGMA(omp parallel for collapse(4))
 #define DCC_SUM(name) DCC_PRAGMA(omp simd reduction(+ : name))
 
+/* Of expressions so long that a compiler takes minutes to optimise them. */
+#if defined __clang__
+#define DCC_AS_WRITTEN __attribute__((optnone, noinline))
+#elif defined __GNUC__
+#define DCC_AS_WRITTEN __attribute__((optimize("O0")))
+#else
+#define DCC_AS_WRITTEN
+#endif
+
 #ifdef DCC_REF_DUAL
 #include "dcc_ref_dual.h"
 #else

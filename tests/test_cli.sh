@@ -616,6 +616,14 @@ timeout 20 "$dcc" names.dcl --emit=ref -o names.c >log 2>&1 &&
     ${CC:-cc} -std=gnu11 -fsyntax-only -I "$src/runtime" names.c >>log 2>&1 &&
     grep -q '\<dcc_load_\>' names.c
 point $? "the oracle has names of its own for int8_t and dcc_load"
+cat >deep.dcl <<'END'
+op lse(a: f32[..], b: f32[..]) -> y: f32[..] { m[..] = max(a[..], b[..]); y[..] = log(exp(a[..] - m[..]) + exp(b[..] - m[..])) + m[..]; }
+model deep { input x : f32[9]; y[i] = lse(lse(x[i], x[i - 1] or 0), x[i] * 2); output l[] = sum(i) y[i]; output g = grad(l, x); }
+END
+"$dcc" deep.dcl --emit=ref -o deep.c >log 2>&1 &&
+    grep -q '^DCC_AS_WRITTEN static dcc_pair point_' deep.c &&
+    ! grep -q '^DCC_AS_WRITTEN static dcc_pair point_l_' deep.c
+point $? "the oracle's long expressions are not optimised, short ones are"
 "$dcc" names.dcl -o names.cu >log 2>&1 &&
     grep -q '__restrict__ dcc_load_)' names.cu
 point $? "and the kernels"

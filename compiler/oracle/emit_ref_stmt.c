@@ -341,6 +341,14 @@ static void print_args(Buf *b, Ref *r, RefText *t, const char *body)
     }
 }
 
+/* Before a function: an optimiser takes minutes for what nests so deep. */
+static const char *as_written(const Buf *body)
+{
+    enum { LONG = 8192 };
+
+    return body->len > LONG ? "DCC_AS_WRITTEN " : "";
+}
+
 static void print_all(Buf *b, Ref *r)
 {
     const Stmt *s = r->stmt;
@@ -369,6 +377,7 @@ static void print_all(Buf *b, Ref *r)
         print_dot(&body, &t, s, depth);
     }
     close_loops(&body, loops, &depth);
+    buf_puts(b, as_written(&body));
     buf_puts(b, "static void all_@(double *const *arg)\n{\n");
     print_args(b, r, &t, buf_text(&body));
     buf_printf(b, "\n%s}\n\n", buf_text(&body));
@@ -467,6 +476,7 @@ static void print_point(Buf *b, Ref *r)
     } else {
         print_fold(&body, r, &t);
     }
+    buf_puts(b, as_written(&body));
     print_function(b, r, &t,
                    "static dcc_pair point_@(dcc_ref_value *const *arg, "
                    "const int64_t *v)",
