@@ -53,7 +53,8 @@ class _Desc(c.Structure):
         for f in ((s + "s", c.POINTER(_Tensor)), ("n_" + s + "s", c.c_int))
     ] + [("bytes", _Z * 4), ("steps", c.c_int * 2), ("tables", _P * 7),
          ("trains", c.c_int), ("size_name", c.c_char_p),
-         ("sizes", c.POINTER(_L)), ("of_sizes", _P), ("n_sizes", c.c_int)]
+         ("sizes", c.POINTER(_L)), ("of_sizes", _P), ("n_sizes", c.c_int),
+         ("step_ways", _P)]
 
 
 # ---- DLPack (github.com/dmlc/dlpack, version 0)
