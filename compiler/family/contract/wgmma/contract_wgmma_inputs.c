@@ -309,9 +309,9 @@ static const char *number(const WgmmaBuild *w)
 
 void wgmma_wait_inputs(WgmmaBuild *w, Tree *b)
 {
-    int n = in_slot(w);
+    int n = w->p->inputs ? in_slot(w) : 0;
 
-    if (!w->p->inputs)
+    if (!n)
         return;
     PUT(b,
         n > 1 ? "const int at = @slot@@number % INPUTS;\n"
@@ -328,9 +328,9 @@ void wgmma_wait_inputs(WgmmaBuild *w, Tree *b)
 
 void wgmma_free_inputs(WgmmaBuild *w, Tree *b)
 {
-    int n = in_slot(w);
+    int n = w->p->inputs ? in_slot(w) : 0;
 
-    if (!w->p->inputs)
+    if (!n)
         return;
     PUT(b,
         n > 1 ? "if (j % @n == @last) {\n"
