@@ -122,6 +122,26 @@ DCC_DEVICE void dcc_ring_init(uint64_t (&full)[N], int fillers)
     dcc_fence_mbar_init();
 }
 
+// Of what results read: rings of SLOTS, `full` and `empty`, one behind another,
+// a warpgroup's each. Claims slot `number` of ring `of` for so many bytes of
+// TMA's, and says where it is; gives one back, when a warp is done with it.
+template <int SLOTS, int N>
+DCC_DEVICE int dcc_claim_input(uint64_t (&full)[N], uint64_t (&empty)[N],
+                               int of, int number, int bytes)
+{
+    const int at = of * SLOTS + number % SLOTS;
+    dcc_mbar_wait(&empty[at], number / SLOTS % 2 ^ 1);
+    dcc_mbar_expect_tx(&full[at], bytes);
+    return at;
+}
+
+DCC_DEVICE void dcc_free_input(uint64_t *empty)
+{
+    __syncwarp();
+    if (threadIdx.x % 32 == 0)
+        dcc_mbar_arrive(empty);
+}
+
 // A factor of ones, of 16 bits: all threads, before products that have it.
 template <class T, int N, int K> DCC_DEVICE void dcc_wgmma_ones(T (&ones)[N][K])
 {

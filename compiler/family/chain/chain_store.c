@@ -227,23 +227,27 @@ Tree *chain_direct(ChainKernel *w, int most)
                        FILL_TREE("POINTS", points));
     tree_add(all, ahead.columns);
     if (ahead.reads->n_item) {
+        PUT(all, "@DECLARE\n", FILL_TREE("DECLARE", ahead.declare));
         PUT(all,
-            "@DECLARE\n"
-            "auto read_ahead = [&](int first) {\n"
-            "    #pragma unroll\n"
-            "    for (int j = first; j < first + @part; ++j)\n"
-            "        #pragma unroll\n"
-            "        for (int i = 0; i < WM / 32; ++i) {\n"
-            "            @READS\n"
-            "        }\n"
-            "};\n",
-            FILL_TREE("DECLARE", ahead.declare), FILL_INT("part", part),
-            FILL_TREE("READS", ahead.reads));
-        PUT(once ? all : again,
-            once ? "read_ahead(0);\n"
-                 : "if (j % @part == 0)\n"
-                   "    read_ahead(j);\n",
-            FILL_INT("part", part));
+            once ? "#pragma unroll\n"
+                   "for (int j = 0; j < @part; ++j)\n"
+                   "    #pragma unroll\n"
+                   "    for (int i = 0; i < WM / 32; ++i) {\n"
+                   "        @READS\n"
+                   "    }\n"
+                 : "auto read_ahead = [&](int first) {\n"
+                   "    #pragma unroll\n"
+                   "    for (int j = first; j < first + @part; ++j)\n"
+                   "        #pragma unroll\n"
+                   "        for (int i = 0; i < WM / 32; ++i) {\n"
+                   "            @READS\n"
+                   "        }\n"
+                   "};\n",
+            FILL_INT("part", part), FILL_TREE("READS", ahead.reads));
+        if (!once)
+            PUT(again, "if (j % @part == 0)\n"
+                       "    read_ahead(j);\n",
+                FILL_INT("part", part));
     }
     tree_add(all, TEMPLATE(a,
                            x->vec >= 4 ? "contract_wgmma_rows.cu.in"

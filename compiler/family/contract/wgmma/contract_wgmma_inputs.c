@@ -215,10 +215,11 @@ const char *wgmma_input_ring(const WgmmaBuild *w)
  * free. */
 static bool between(const WgmmaBuild *w)
 {
-    /* the loader would wait for slots that the tile's own epilogue frees */
+    if (!w->p->inputs)
+        return false;
+    /* else the loader waits for slots that the tile's own epilogue frees */
     bool all = w->p->inputs >= w->x.p->t.bn / band(w->f);
-
-    return w->p->inputs && all && w->p->least_steps > w->x.p->t.stages &&
+    return all && w->p->least_steps > w->x.p->t.stages &&
            !wgmma_reaches(w->p);
 }
 
@@ -235,11 +236,10 @@ static Tree *load(WgmmaBuild *w)
             FILL("m", several && !turns ? "m0 + of * WM" : "m0"));
     Tree *one = QUOTE(
         b->arena,
-        "const int at = @of@(band + j) % INPUTS;\n"
-        "dcc_mbar_wait(&smem.inputs_empty[at], (band + j) / INPUTS % 2 ^ 1);\n"
-        "dcc_mbar_expect_tx(&smem.inputs_full[at], @bytes);\n"
+        "const int at = dcc_claim_input<INPUTS>(smem.inputs_full, "
+        "smem.inputs_empty, @of, band + j, @bytes);\n"
         "@LOADS\n",
-        FILL("of", several ? "of * INPUTS + " : ""),
+        FILL("of", several ? "of" : "0"),
         FILL_INT("bytes", (int)slot_bytes(w->f, w->p->wm)),
         FILL_TREE("LOADS", loads));
     if (several && !turns)
@@ -333,14 +333,9 @@ void wgmma_free_inputs(WgmmaBuild *w, Tree *b)
     if (!n)
         return;
     PUT(b,
-        n > 1 ? "if (j % @n == @last) {\n"
-                "    __syncwarp();\n"
-                "    if (lane == 0)\n"
-                "        dcc_mbar_arrive(&smem.inputs_empty[at]);\n"
-                "}\n"
-              : "__syncwarp();\n"
-                "if (lane == 0)\n"
-                "    dcc_mbar_arrive(&smem.inputs_empty[at]);\n",
+        n > 1 ? "if (j % @n == @last)\n"
+                "    dcc_free_input(&smem.inputs_empty[at]);\n"
+              : "dcc_free_input(&smem.inputs_empty[at]);\n",
         FILL_INT("n", n), FILL_INT("last", n - 1));
 }
 
