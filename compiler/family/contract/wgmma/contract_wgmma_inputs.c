@@ -109,8 +109,8 @@ void wgmma_find_inputs(WgmmaForm *f)
         x->c.range || contract_columns(x, vector(f)) != vector(f))
         return;
     for (int i = 0; i < gr->n_step; i++)
-        if (gr->step[i].op == R_NONE && !gr->step[i].over_cols)
-            expr_visit(gr->step[i].value, find_input, &s);
+        if (gr->step[i].op == R_NONE && !gr->step[i].over_cols && !x->gone[i])
+            expr_visit(x->value[i], find_input, &s);
     if (s.n_no == MOST_READS)
         f->n_input = 0;
     for (int i = f->n_input - 1; i >= 0; i--)
