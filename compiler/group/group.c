@@ -201,6 +201,13 @@ GroupKnown *group_known(const Group *gr)
     return k;
 }
 
+void group_forget(const Group *gr)
+{
+    GroupKnown *k = group_known(gr);
+
+    *k = (GroupKnown){.of = gr, .choice = k->choice, .number = k->number};
+}
+
 double group_needs(Graph *g, const Group *gr, const Expr *read)
 {
     GroupKnown *known = group_known(gr);

@@ -106,6 +106,9 @@ typedef struct Group {
 void group_args(Graph *g, Group *gr);
 /* From now on the group must not change. */
 GroupKnown *group_known(const Group *gr);
+/* Something about its tensors has changed: its choice stays, what else was
+ * found out is found again. */
+void group_forget(const Group *gr);
 /* About which share of all points one of the steps takes a read at. */
 double group_needs(Graph *g, const Group *gr, const Expr *read);
 /* With steps of its own. */

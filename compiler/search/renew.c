@@ -164,6 +164,17 @@ static void put_behind(Selection *s, int from, int to, Group *gr)
     s->group[to > from ? to : from] = gr;
 }
 
+/* The copy lies there when a run begins, as a constant does: what groups have
+ * counted of it when it was one more value of the run was less. */
+static void make_constant(const Renew *r)
+{
+    r->copy->renewed = true;
+    r->copy->when = WHEN_LOAD;
+    for (int i = 0; i < r->s->n_group; i++)
+        if (touches(r->s->group[i], r->copy))
+            group_forget(r->s->group[i]);
+}
+
 void renew_copy(Selection *s, int i, Tensor *from)
 {
     Group *copy = s->group[i];
@@ -177,7 +188,6 @@ void renew_copy(Selection *s, int i, Tensor *from)
     if (!both)
         return;
     put_behind(s, r.update, r.last, both);
-    r.copy->renewed = true;
-    r.copy->when = WHEN_LOAD;
+    make_constant(&r);
     copy->when = WHEN_LOAD;
 }
