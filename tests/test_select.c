@@ -756,6 +756,12 @@ Test(plan, merges_that_cannot_be)
     refused(text, "group z", "merge !z\ngroup z", "nothing stores this ('z')");
     refused(text, " a>b", " a>b a>b", "one already");
     refused(text, " a>b", " a>b!y", "no merge of the model's");
+    text = "model m { input q : f16[4096, 64]; s[i, j] : f32 = sum(d) q[i, d]"
+           "* q[j, d]; output a[i] = max(j) s[i, j]; p[i, j] = exp(s[i, j] -"
+           "a[i]); l[i] = sum(j) p[i, j]; w[i, j] : f16 = p[i, j] / l[i]; "
+           "output y[i, e] : f16 = sum(j) w[i, j] * q[j, e]; }";
+    refused(text, "&y_sum<a", "&y_sum", "nothing stores this ('a')");
+    refused(text, "&y_sum<a", "&y_sum<", "no merge of the model's");
 }
 
 /* Rows with padding behind them and rows without are not of one kernel: the

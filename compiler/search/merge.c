@@ -32,6 +32,27 @@ void merge_note(Graph *g, Group *gr, MergeKind kind, const Tensor *t,
     gr->made = m;
 }
 
+/* The statement of the pieces that makes t. */
+static const Stmt *maker_of(Group *const *piece, int n, const Tensor *t)
+{
+    for (int i = 0; i < n; i++) {
+        const Stmt *s = maker(piece[i], t);
+        if (s->tensor == t)
+            return s;
+    }
+    return piece[0]->stmt[0];
+}
+
+void merge_note_chain(Graph *g, Group *gr, const ChainKept *kept,
+                      Group *const *piece, int n)
+{
+    merge_note(g, gr, MERGE_CHAIN, NULL, piece, n);
+    Merge *m = (Merge *)gr->made;
+    m->kept = arena_array(g->arena, const Stmt *, kept->n + 1);
+    for (int i = 0; i < kept->n; i++)
+        m->kept[m->n_kept++] = maker_of(piece, n, kept->t[i]);
+}
+
 Group *merge_drop_needless(Graph *g, Group *gr, StoreIsRead *needed, void *ctx)
 {
     Group *of = gr;
@@ -89,6 +110,8 @@ static void print(Printed *p, const Merge *m)
     for (int i = 0; i < m->n_piece; i++)
         buf_printf(p->b, "%s%s", i ? sign[m->kind] : "",
                    stmt_key(p->g, m->piece[i]));
+    for (int i = 0; i < m->n_kept; i++)
+        buf_printf(p->b, "<%s", stmt_key(p->g, m->kept[i]));
 }
 
 void merge_print(Buf *b, const Graph *g, const Merge *m)
@@ -143,35 +166,58 @@ static MergeKind kind_of(const char *sign)
                             : MERGE_POINT;
 }
 
-/* What a word says; list: the pieces' units, first: the statement that it
- * begins with. Returns how many pieces there are, or 0. */
-static int read_word(Replay *r, const char *word, int *list, Stmt **first,
-                     MergeKind *kind)
+/* What a word says. */
+typedef struct Word {
+    MergeKind kind;
+    int unit[CHAIN_MOST], n; /* the pieces' */
+    Stmt *first;             /* the statement that it begins with */
+    ChainKept kept;
+} Word;
+
+static Stmt *stmt_at(const Replay *r, const char *at, size_t len)
+{
+    return map_get(r->stmt_of, arena_strndup(r->u->g->arena, at, len));
+}
+
+/* What a chain keeps: the rest of its word. */
+static bool read_kept(const Replay *r, const char *rest, Word *w)
+{
+    while (*rest) {
+        size_t len = strcspn(++rest, "<");
+        const Stmt *s = stmt_at(r, rest, len);
+        if (!s || !chain_keep(&w->kept, s->tensor))
+            return false;
+        rest += len;
+    }
+    return true;
+}
+
+/* False: it says nothing. */
+static bool read_word(const Replay *r, const char *word, Word *w)
 {
     bool drop = *word == '!';
-    int n = 0;
 
-    *kind = MERGE_DROP;
-    for (word += drop; n < CHAIN_MOST;) {
-        size_t len = strcspn(word, ">*&!");
-        Stmt *s = map_get(r->stmt_of,
-                          arena_strndup(r->u->g->arena, word, len));
+    *w = (Word){.kind = MERGE_DROP};
+    for (word += drop; w->n < CHAIN_MOST;) {
+        size_t len = strcspn(word, ">*&!<");
+        Stmt *s = stmt_at(r, word, len);
         if (!s)
-            return 0;
-        *first = n ? *first : s;
-        int place = r->place[s->id];
-        list[n++] = r->piece[place].of;
+            return false;
+        w->first = w->n ? w->first : s;
+        w->unit[w->n++] = r->piece[r->place[s->id]].of;
         word += len;
+        if (*word == '<')
+            return w->n > 1 && w->kind == MERGE_CHAIN && read_kept(r, word, w);
         if (!*word)
-            return drop == (n == 1) ? n : 0;
+            return drop == (w->n == 1);
         if (drop || *word == '!')
-            return 0;
-        if (n > 1 && kind_of(word) != *kind)
-            return 0;
-        *kind = kind_of(word);
-        word += 1 + (*kind == MERGE_KEEP);
+            return false;
+        if (w->n > 1 && kind_of(word) != w->kind)
+            return false;
+        w->kind = kind_of(word);
+        word += 1 + (w->kind == MERGE_KEEP);
     }
-    return 0;
+    return false;
 }
 
 static bool stores(const Group *gr, const Tensor *t)
@@ -196,47 +242,18 @@ static bool drop_store(Replay *r, Group **of, const Tensor *t)
     return refuse(r, "it does not store that");
 }
 
-/* Does a unit read t that is part of none of list[]? */
-static bool others_read(const Replay *r, const Tensor *t, const int *list,
-                        int n)
-{
-    const Ints *readers = &r->u->readers[t->id];
-
-    for (int i = 0; i < readers->n; i++) {
-        int k = 0;
-        while (k < n && r->piece[readers->v[i]].of != list[k])
-            k++;
-        if (k == n)
-            return true;
-    }
-    return t->role != ROLE_TEMP;
-}
-
-static Group *chained(Replay *r, Group **piece, const int *list, int n)
-{
-    ChainKept kept = {.n = 0};
-
-    for (int i = 1; i + 1 < n; i++)
-        for (int k = 0; k < piece[i]->n_step; k++) {
-            const Tensor *t = piece[i]->step[k].tensor;
-            if (t && others_read(r, t, list, n) && !chain_keep(&kept, t))
-                return NULL;
-        }
-    return chain_form(r->u->g, piece, n, &kept, &r->why);
-}
-
-static Group *merged(Replay *r, MergeKind kind, const Tensor *t,
-                     Group **piece, const int *list, int n)
+static Group *merged(Replay *r, const Word *w, Group **piece)
 {
     Graph *g = r->u->g;
+    Tensor *t = w->first->tensor;
 
-    if (kind == MERGE_CHAIN)
-        return chained(r, piece, list, n);
-    if (n != 2 || !stores(piece[0], t) || !group_reads(piece[1], t))
+    if (w->kind == MERGE_CHAIN)
+        return chain_form(g, piece, w->n, &w->kept, &r->why);
+    if (w->n != 2 || !stores(piece[0], t) || !group_reads(piece[1], t))
         return NULL;
-    if (kind == MERGE_AGAIN)
+    if (w->kind == MERGE_AGAIN)
         return fuse_inline(g, piece[0], piece[1], t, &r->why);
-    return fuse(g, piece[0], piece[1], t, kind == MERGE_KEEP, &r->why);
+    return fuse(g, piece[0], piece[1], t, w->kind == MERGE_KEEP, &r->why);
 }
 
 /* The pieces of list[] are different ones that may be merged. */
@@ -256,35 +273,41 @@ static bool find_pieces(Replay *r, const int *list, int n, Group **piece)
     return true;
 }
 
-/* *root: the unit of what it makes. */
-static bool take_word(Replay *r, const char *word, int *root)
+/* The group that the pieces are now, and how that came about. */
+static void note(Replay *r, const Word *w, Group *gr, Group **piece)
 {
-    int list[CHAIN_MOST];
-    Group *piece[CHAIN_MOST];
-    Stmt *first = NULL;
-    MergeKind kind;
-    int n = read_word(r, word, list, &first, &kind);
+    if (w->kind != MERGE_CHAIN) {
+        merge_note(r->u->g, gr, w->kind, w->first->tensor, piece, w->n);
+        return;
+    }
+    for (int i = 0; i < w->n; i++)
+        gr->apart_us += choose_variant(r->u->s, piece[i])->cost.us;
+    merge_note_chain(r->u->g, gr, &w->kept, piece, w->n);
+}
 
-    if (!n)
+/* *root: the unit of what it makes. */
+static bool take_word(Replay *r, const char *text, int *root)
+{
+    Group *piece[CHAIN_MOST];
+    Word w;
+
+    if (!read_word(r, text, &w))
         return refuse(r, "it is no merge of the model's statements");
-    if (!find_pieces(r, list, n, piece))
+    if (!find_pieces(r, w.unit, w.n, piece))
         return false;
-    *root = list[n - 1];
-    if (kind == MERGE_DROP)
-        return drop_store(r, &r->piece[list[0]].group, first->tensor);
-    Group *gr = merged(r, kind, first->tensor, piece, list, n);
+    *root = w.unit[w.n - 1];
+    if (w.kind == MERGE_DROP)
+        return drop_store(r, &r->piece[*root].group, w.first->tensor);
+    Group *gr = merged(r, &w, piece);
     if (!gr)
         return refuse(r, NULL);
     r->why = NULL;
-    for (int i = 0; i < n && kind == MERGE_CHAIN; i++)
-        gr->apart_us += choose_variant(r->u->s, piece[i])->cost.us;
-    merge_note(r->u->g, gr, kind,
-               kind == MERGE_CHAIN ? NULL : first->tensor, piece, n);
-    r->piece[list[n - 1]].group = gr;
-    for (int i = 0; i + 1 < n && kind != MERGE_AGAIN; i++)
+    note(r, &w, gr, piece);
+    r->piece[*root].group = gr;
+    for (int i = 0; i + 1 < w.n && w.kind != MERGE_AGAIN; i++)
         for (int k = 0; k < r->u->n; k++)
-            if (r->piece[k].of == list[i])
-                r->piece[k].of = list[n - 1];
+            if (r->piece[k].of == w.unit[i])
+                r->piece[k].of = *root;
     return true;
 }
 

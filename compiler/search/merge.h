@@ -22,12 +22,16 @@ typedef enum {
 typedef struct Merge {
     MergeKind kind;
     Stmt **piece; int n_piece;
+    const Stmt **kept; int n_kept; /* CHAIN's: what makes what others read */
     const struct Merge **before; int n_before; /* what made the pieces */
 } Merge;
 
 /* Sets gr->made. Pieces as they were before. */
 void merge_note(Graph *g, Group *gr, MergeKind kind, const Tensor *t,
                 Group *const *piece, int n);
+/* The same of a chain, which stores what is kept, too. */
+void merge_note_chain(Graph *g, Group *gr, const ChainKept *kept,
+                      Group *const *piece, int n);
 /* Without storing what is not needed: another group, or gr if all is. */
 typedef bool StoreIsRead(const Tensor *t, void *ctx);
 Group *merge_drop_needless(Graph *g, Group *gr, StoreIsRead *needed, void *ctx);
@@ -36,7 +40,8 @@ Group *merge_drop_needless(Graph *g, Group *gr, StoreIsRead *needed, void *ctx);
 Group *merge_drop_stores(const Units *u, Group *gr, int p, int c);
 
 /* The merges as words, a blank before each: `a>b` POINT, `a>>b` KEEP, `a*b`
- * AGAIN, `a&b&c` CHAIN, `!a` DROP. */
+ * AGAIN, `a&b&c` CHAIN, which keeps what p and q make if it is `a&b&c<p<q`,
+ * `!a` DROP. */
 void merge_print(Buf *b, const Graph *g, const Merge *m);
 
 /* Groups made again by such words. */

@@ -479,7 +479,7 @@ static void make_chain(Search *x, int last, const ChainFound *f)
 
     for (int i = 0; i < f->n; i++)
         piece[i] = x->u.unit[f->member[i]].group;
-    merge_note(x->g, f->group, MERGE_CHAIN, NULL, piece, f->n);
+    merge_note_chain(x->g, f->group, &f->kept, piece, f->n);
     for (int i = 0; i < f->n; i++)
         if (f->member[i] != last)
             units_join(&x->u, f->member[i], last);
