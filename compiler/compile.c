@@ -572,12 +572,6 @@ static CudaProgram *compile_best(Arena *a, Diag *d, const struct Program *tree,
         p = better_parts(a, quiet, quiet, tree, model, &mine, seen, most, r);
     }
     diag_drop(quiet);
-    if (!p)
-        return NULL;
-    branch_launches(r->selection, p);
-    memory_plan(p);
-    if (dump_here(o, "memory"))
-        memory_dump(&r->dump, p);
     return p;
 }
 
@@ -595,6 +589,30 @@ static int64_t limit_of(const CudaProgram *p, const CompileOptions *o)
     return o->memory_share
                ? other + (int64_t)(o->memory / 100 * (double)p->arena_bytes)
                : (int64_t)o->memory;
+}
+
+/* Gives its tensors places, with launches beside the chain where the limit
+ * holds with these: what they touch lives longer, and they have scratch of
+ * their own. *limit: INT64_MAX: there is none yet. Bytes of the arena with
+ * them. */
+static int64_t place(Arena *a, const CompileOptions *o, CudaProgram *p,
+                     int64_t *limit, Report *r)
+{
+    Launch *chain = arena_array(a, Launch, p->n_run + 1);
+
+    memcpy(chain, p->run, sizeof *chain * (size_t)p->n_run);
+    branch_launches(r->selection, p);
+    memory_plan(p);
+    const int64_t bytes = (int64_t)p->arena_bytes;
+    if (o->memory && *limit == INT64_MAX)
+        *limit = limit_of(p, o);
+    if (all_bytes(p) > *limit) {
+        p->run = chain;
+        memory_plan_run(p);
+    }
+    if (dump_here(o, "memory"))
+        memory_dump(&r->dump, p);
+    return bytes;
 }
 
 static void cannot(Diag *d, const CudaProgram *p, const Keep *k, int64_t limit)
@@ -615,8 +633,7 @@ static void cannot(Diag *d, const CudaProgram *p, const Keep *k, int64_t limit)
 }
 
 /* Keeps less until --memory holds, as far as it goes: what else there is beside
- * what is kept follows from the kernels, and is known when they are there.
- * *limit: INT64_MAX: there is none. */
+ * what is kept follows from the kernels, and is known when they are there. */
 static CudaProgram *compile_kept(Arena *a, Diag *d, const struct Program *tree,
                                  const char *model, const CompileOptions *o,
                                  int64_t *limit, Report *r)
@@ -627,11 +644,11 @@ static CudaProgram *compile_kept(Arena *a, Diag *d, const struct Program *tree,
     r->earlier = earlier_new(a);
     CudaProgram *p = compile_best(a, d, tree, model, o, NULL, 0, r);
 
-    if (!p || !o->memory)
+    if (!p)
+        return NULL;
+    const int64_t whole = place(a, o, p, limit, r);
+    if (!o->memory)
         return p;
-    if (*limit == INT64_MAX)
-        *limit = limit_of(p, o);
-    const int64_t whole = (int64_t)p->arena_bytes;
     const double us = predicted_us(p);
     const Seens seen = keep_seen(p);
     int64_t most = INT64_MAX, now = keep_held(&seen);
@@ -643,6 +660,7 @@ static CudaProgram *compile_kept(Arena *a, Diag *d, const struct Program *tree,
         p = compile_best(a, d, tree, model, o, &seen, most, r);
         if (!p)
             return NULL;
+        place(a, o, p, limit, r);
         now = r->selection->keep.held + r->selection->keep.part;
     }
     r->selection->keep.whole = whole;

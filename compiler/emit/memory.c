@@ -264,18 +264,25 @@ static void reserve_scratch(CudaProgram *p)
     p->state_bytes += p->counter_bytes;
 }
 
-void memory_plan(CudaProgram *p)
+void memory_plan_run(CudaProgram *p)
 {
     Lives l = {.g = p->graph,
                .of = arena_array(p->graph->arena, int,
                                  p->graph->n_tensor + 1)};
 
-    place_fixed(p);
-    place_constants(p);
+    p->state_bytes -= p->counter_bytes;
+    p->counter_bytes = 0;
     find_lives(&l, p->run, p->n_run, 0, WHEN_RUN);
     p->arena_bytes = place_arena(&l);
     share_versions(p->graph);
     reserve_scratch(p);
+}
+
+void memory_plan(CudaProgram *p)
+{
+    place_fixed(p);
+    place_constants(p);
+    memory_plan_run(p);
 }
 
 /* ---- sets of sizes */

@@ -19,6 +19,9 @@ size_t memory_bytes(const Tensor *t);
  * then everyone's. */
 void memory_share(CudaProgram **p, int n, const int *same);
 void memory_plan(CudaProgram *p);
+/* Of what lives in a run alone, once more, where its launches stand otherwise
+ * than they did. */
+void memory_plan_run(CudaProgram *p);
 void memory_dump(Buf *b, const CudaProgram *p);
 
 #endif
