@@ -250,6 +250,7 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     if (dump_here(o, "normalise"))
         graph_dump(&r->dump, g);
     s->keep = keep(g, seen, most);
+    s->keep.less = seen != NULL;
     if (o->model.device->sm >= 80) /* tensor cores */
         try->made = make_parts(g, &try->parts);
     try->n_patches = unfold(g, !try->unfold);

@@ -455,6 +455,40 @@ Test(memory, branches)
     arena_free(f.arena);
 }
 
+static int64_t all_taken(const CudaProgram *p)
+{
+    return (int64_t)(p->params_bytes + p->consts_bytes + p->arena_bytes +
+                     p->state_bytes);
+}
+
+/* With less memory parameters' copies do not live from run to run, though there
+ * is nothing to be computed again. */
+Test(memory, less_than_copies)
+{
+    static const char model[] =
+        "block tower(x: T[n, d], k: f32[n]) -> y {\n"
+        "  param w : f32[2048, d]; h : f16[2048, d] = f16(w);\n"
+        "  z = linear(x, h); y[i] : f32 = k[i] * sum(j) f32(z[i, j]); }\n"
+        "model m { input x : f16[128, 1024]; input k : f32[128];\n"
+        "  input lr : f32; s[i] : f32 = 0 * k[i];\n"
+        "  for l in 0..8 { s = s + tower(x, k) as \"h.{l}\"; }\n"
+        "  loss[] : f32 = sum(i) s[i];\n"
+        "  for u in params { u = u - lr * grad(loss, u); }\n"
+        "  output loss; }";
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p = compiled(&f, model, &r, &o);
+
+    cr_assert(p, "%s", diag_text(f.diag));
+    o.memory = (double)(all_taken(p) * 9 / 10);
+    CudaProgram *q = compiled(&f, model, &r, &o);
+    cr_assert(q, "%s", diag_text(f.diag));
+    cr_expect(all_taken(q) <= (int64_t)o.memory);
+    check(q, "less");
+    arena_free(f.arena);
+}
+
 /* A copy is made beside a bias's sum, too; in the tile that the update has
  * without it, which takes no registers. */
 Test(memory, renewed_beside_a_bias)

@@ -171,8 +171,8 @@ void copies_join(Selection *s)
 {
     Graph *g = s->graph;
     Group **list = arena_array(g->arena, Group *, s->n_group + 1);
-    /* what is computed again for gradients is not kept till then */
-    bool may = g->trains && !g->word && !s->keep.n;
+    /* with less memory each is there from its first reader to its last */
+    bool may = g->trains && !g->word && !s->keep.less;
 
     for (int i = 0; i < s->n_group && may; i++) {
         Tensor *from = copied(g, s->group[i]);

@@ -37,6 +37,7 @@ int64_t keep_held(const Seens *seen); /* bytes that are kept */
 
 typedef struct Keep {
     bool gradients; /* there are any */
+    bool less;      /* the program is to take less memory than the one seen */
     int64_t held;   /* bytes of the forward pass that are kept for them */
     int64_t again;  /* computed again */
     int64_t part;   /* the most that one part computes again: held beside */
