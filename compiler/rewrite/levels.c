@@ -36,17 +36,6 @@ typedef struct Levels {
 
 /* ---- finding */
 
-static bool plain_store(const Stmt *s)
-{
-    if (s->where.n || s->n_out != s->tensor->rank)
-        return false;
-    for (int d = 0; d < s->n_out; d++)
-        if (s->out[d]->extent > 1 ? idx_is_var(s->store[d]) != s->out[d]
-                                  : s->store[d]->n || s->store[d]->k)
-            return false;
-    return true;
-}
-
 typedef struct Reuse {
     const Stmt *s;
     bool found;
@@ -140,7 +129,7 @@ static bool is_long(const Web *web, const Stmt *s, int64_t *most, bool *apart)
 
     expr_visit(s->value, note_apart, &a);
     if ((s->op != R_SUM && s->op != R_MAX && s->op != R_MIN) || s->notes ||
-        s->when != WHEN_RUN || !plain_store(s) || rows > FEW ||
+        s->when != WHEN_RUN || !levels_plain_store(s) || rows > FEW ||
         cols < (a.found ? APART : LONG) ||
         rows * cols < (a.found ? WORTH_APART : WORTH) || s->tensor->prev ||
         (s->tensor->role != ROLE_TEMP && s->tensor->role != ROLE_OUTPUT) ||
@@ -182,7 +171,7 @@ static bool is_mean(const Web *web, const Tensor *m, const Stmt *sum)
     const Stmt *s = web->maker[m->id];
     double n = (double)vars_points(sum->red, sum->n_red), by;
 
-    if (!s || s->op != R_NONE || !plain_store(s) || m->type != T_F32 ||
+    if (!s || s->op != R_NONE || !levels_plain_store(s) || m->type != T_F32 ||
         s->value->kind != E_BINARY)
         return false;
     const Expr *a = s->value->arg[0], *b = s->value->arg[1];
@@ -224,7 +213,7 @@ static bool is_squares(Levels *l, const Stmt *q)
 {
     const Expr *v = q->value;
 
-    if (q->op != R_SUM || q->notes || !plain_store(q) ||
+    if (q->op != R_SUM || q->notes || !levels_plain_store(q) ||
         q->tensor->prev || v->kind != E_BINARY ||
         v->fn != F_MUL || v->arg[2] || !expr_equal(v->arg[0], v->arg[1]))
         return false;
@@ -370,7 +359,7 @@ static void note_made(const Expr *e, void *ctx)
         (m->at && !same_points(e, m->at)))
         return;
     const Stmt *s = m->web->maker[e->tensor->id];
-    if (!s || s->when != WHEN_RUN || !plain_store(s))
+    if (!s || s->when != WHEN_RUN || !levels_plain_store(s))
         return;
     if (s->op == R_NONE) {
         const Expr own = {.kind = E_READ, .tensor = s->tensor, .at = s->store};

@@ -252,3 +252,14 @@ bool levels_between(Graph *g, const Stmt *s)
 
     return web_between(&web, s);
 }
+
+bool levels_plain_store(const Stmt *s)
+{
+    if (s->where.n || s->n_out != s->tensor->rank)
+        return false;
+    for (int d = 0; d < s->n_out; d++)
+        if (s->out[d]->extent > 1 ? idx_is_var(s->store[d]) != s->out[d]
+                                  : s->store[d]->n || s->store[d]->k)
+            return false;
+    return true;
+}

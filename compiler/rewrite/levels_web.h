@@ -41,5 +41,8 @@ bool web_between(Web *web, const Stmt *s);
  * that others hide its kernel. */
 bool web_sums_factor(const Web *web, const Stmt *s);
 int64_t vars_points(const Var *const *v, int n); /* 2^40 at most, or so */
+/* Each of s's variables is a dimension of what it stores, in their order, and
+ * all of them are there. */
+bool levels_plain_store(const Stmt *s);
 
 #endif

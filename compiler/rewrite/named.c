@@ -68,23 +68,12 @@ static void find_name(const Expr *e, Named *best)
     }
 }
 
-static bool plain_store(const Stmt *s)
-{
-    if (s->where.n || s->n_out != s->tensor->rank)
-        return false;
-    for (int d = 0; d < s->n_out; d++)
-        if (s->out[d]->extent > 1 ? idx_is_var(s->store[d]) != s->out[d]
-                                  : s->store[d]->n || s->store[d]->k)
-            return false;
-    return true;
-}
-
 static Named named(const Stmt *s)
 {
     Named n = {.s = s};
 
     if ((s->op == R_SUM || s->op == R_MAX || s->op == R_MIN) && !s->notes &&
-        s->when == WHEN_RUN && !s->tensor->prev && plain_store(s) &&
+        s->when == WHEN_RUN && !s->tensor->prev && levels_plain_store(s) &&
         s->n_out < MAX_RANK &&
         (s->tensor->role == ROLE_TEMP || s->tensor->role == ROLE_OUTPUT))
         find_name(s->value->kind == E_SELECT ? s->value->arg[0] : s->value,

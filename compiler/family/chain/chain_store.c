@@ -227,23 +227,7 @@ Tree *chain_direct(ChainKernel *w, int most)
                        FILL_TREE("POINTS", points));
     tree_add(all, ahead.columns);
     if (ahead.reads->n_item) {
-        PUT(all, "@DECLARE\n", FILL_TREE("DECLARE", ahead.declare));
-        PUT(all,
-            once ? "#pragma unroll\n"
-                   "for (int j = 0; j < @part; ++j)\n"
-                   "    #pragma unroll\n"
-                   "    for (int i = 0; i < WM / 32; ++i) {\n"
-                   "        @READS\n"
-                   "    }\n"
-                 : "auto read_ahead = [&](int first) {\n"
-                   "    #pragma unroll\n"
-                   "    for (int j = first; j < first + @part; ++j)\n"
-                   "        #pragma unroll\n"
-                   "        for (int i = 0; i < WM / 32; ++i) {\n"
-                   "            @READS\n"
-                   "        }\n"
-                   "};\n",
-            FILL_INT("part", part), FILL_TREE("READS", ahead.reads));
+        contract_read_ahead(&ahead, all, part, once);
         if (!once)
             PUT(again, "if (j % @part == 0)\n"
                        "    read_ahead(j);\n",

@@ -336,6 +336,10 @@ typedef struct ContractAhead {
 } ContractAhead;
 void contract_points(ContractBuild *x, Tree *b, int most, ContractPlace *place,
                      ContractAhead *ahead);
+/* The text of `reads` of a wgmma tile's fragments: `once`, of `part` groups of
+ * columns, which are all; or read_ahead(first), of as many from there on. */
+void contract_read_ahead(const ContractAhead *ahead, Tree *b, int part,
+                         bool once);
 /* contract_pack.c: the same in two halves, where contract_packs(): pairs of
  * columns are finished into the uint32_t `pack`, and 8 neighbouring columns at
  * address `from` stored; with f->lines, which it sets, a line of the columns of

@@ -389,3 +389,27 @@ void contract_points(ContractBuild *x, Tree *b, int most, ContractPlace *place,
     finish_columns(&f, b);
     cprint_close(&x->cp, scope);
 }
+
+void contract_read_ahead(const ContractAhead *ahead, Tree *b, int part,
+                         bool once)
+{
+    PUT(b,
+        once ? "@DECLARE\n"
+               "#pragma unroll\n"
+               "for (int j = 0; j < @part; ++j)\n"
+               "    #pragma unroll\n"
+               "    for (int i = 0; i < WM / 32; ++i) {\n"
+               "        @READS\n"
+               "    }\n"
+             : "@DECLARE\n"
+               "auto read_ahead = [&](int first) {\n"
+               "    #pragma unroll\n"
+               "    for (int j = first; j < first + @part; ++j)\n"
+               "        #pragma unroll\n"
+               "        for (int i = 0; i < WM / 32; ++i) {\n"
+               "            @READS\n"
+               "        }\n"
+               "};\n",
+        FILL_TREE("DECLARE", ahead->declare), FILL_INT("part", part),
+        FILL_TREE("READS", ahead->reads));
+}

@@ -20,7 +20,7 @@ static int band(const WgmmaForm *f)
 
 static int vector(const WgmmaForm *f)
 {
-    return 2 * 8 / wgmma_result_bytes(&f->x);
+    return VECTOR_BYTES / wgmma_result_bytes(&f->x);
 }
 
 /* ---- which --------------------------------------------------------------- */
@@ -47,10 +47,10 @@ static bool lies_so(const WgmmaForm *f, const Expr *e, const Idx *offset,
     const Contract *x = &f->x;
     const Contraction *c = &x->c;
     const Var *fast = contract_fast(x);
+    const int vec = vector(f);
     int64_t step;
 
-    const int vec = vector(f);
-    if (type_bytes(e->tensor->type) * vec != 2 * 8 ||
+    if (type_bytes(e->tensor->type) * vec != VECTOR_BYTES ||
         guard_truth(e->in) != ALWAYS || !fast || !idx_affine(offset) ||
         fast->extent % vec || c->N % vec || idx_coef(offset, fast) != 1 ||
         offset->k % vec)
@@ -126,6 +126,12 @@ bool wgmma_is_input(const WgmmaForm *f, const Tensor *t)
 
 /* ---- sizes --------------------------------------------------------------- */
 
+/* Rows of a warpgroup. */
+static int own_rows(const WgmmaShape *s)
+{
+    return s->pingpong ? s->bm : s->bm / s->consumers;
+}
+
 /* Bytes of a slot. */
 static size_t slot_bytes(const WgmmaForm *f, int wm)
 {
@@ -137,10 +143,9 @@ int wgmma_input_slots(const WgmmaForm *f, const WgmmaShape *s)
     /* of a sum of a step or two memory takes the time, of others the ring */
     enum { FEW = 2, ROOM = 128 << 10 };
     bool few = tma_k_tiles(&f->tma) <= FEW;
-    int wm = s->pingpong ? s->bm : s->bm / s->consumers;
     int most = few ? MOST_SLOTS : MOST_SLOTS / 2;
     size_t room = few ? ROOM : ROOM / 2;
-    size_t all = slot_bytes(f, wm) * (size_t)s->consumers;
+    size_t all = slot_bytes(f, own_rows(s)) * (size_t)s->consumers;
 
     if (!f->n_input || s->consumers == 1 || s->bn % band(f) || all > room ||
         f->x.c.N % s->bn)
@@ -151,10 +156,9 @@ int wgmma_input_slots(const WgmmaForm *f, const WgmmaShape *s)
 size_t wgmma_input_bytes(const WgmmaForm *f, const WgmmaShape *s)
 {
     int slots = wgmma_input_slots(f, s);
-    int wm = s->pingpong ? s->bm : s->bm / s->consumers;
 
     return slots ? (size_t)(slots * s->consumers) *
-                           (slot_bytes(f, wm) + 2 * sizeof(uint64_t)) +
+                           (slot_bytes(f, own_rows(s)) + 2 * sizeof(uint64_t)) +
                        WGMMA_INPUT_GAP
                  : 0;
 }
@@ -226,23 +230,22 @@ static bool between(const WgmmaBuild *w)
 static Tree *load(WgmmaBuild *w)
 {
     Tree *b = tree_list(w->x.g->arena), *loads = tree_list(b->arena);
-    bool turns = w->p->pingpong, several = w->p->consumers > 1;
+    bool turns = w->p->pingpong;
 
     for (int i = 0; i < w->f->n_input; i++)
         PUT(loads,
             "dcc_tma_load_2d(smem.@tile[at], &@tile@_map, n0 + j * @band, @m, "
             "&smem.inputs_full[at]);\n",
             FILL("tile", w->input_tile[i]), FILL_INT("band", band(w->f)),
-            FILL("m", several && !turns ? "m0 + of * WM" : "m0"));
+            FILL("m", turns ? "m0" : "m0 + of * WM"));
     Tree *one = QUOTE(
         b->arena,
         "const int at = dcc_claim_input<INPUTS>(smem.inputs_full, "
-        "smem.inputs_empty, @of, band + j, @bytes);\n"
+        "smem.inputs_empty, of, band + j, @bytes);\n"
         "@LOADS\n",
-        FILL("of", several ? "of" : "0"),
         FILL_INT("bytes", (int)slot_bytes(w->f, w->p->wm)),
         FILL_TREE("LOADS", loads));
-    if (several && !turns)
+    if (!turns)
         one = QUOTE(b->arena,
                     "for (int of = 0; of < CONSUMERS; ++of) {\n"
                     "    @ONE\n"
@@ -285,11 +288,6 @@ Tree *wgmma_load_behind(WgmmaBuild *w)
                                        : tree_list(w->x.g->arena);
 }
 
-static const char *slot(const WgmmaBuild *w)
-{
-    return w->p->consumers > 1 ? "warpgroup * INPUTS + " : "";
-}
-
 /* Of an epilogue's columns of one j, 32 or of pairs 8, as many have a slot. */
 static int in_slot(const WgmmaBuild *w)
 {
@@ -314,15 +312,15 @@ void wgmma_wait_inputs(WgmmaBuild *w, Tree *b)
     if (!n)
         return;
     PUT(b,
-        n > 1 ? "const int at = @slot@@number % INPUTS;\n"
+        n > 1 ? "const int at = warpgroup * INPUTS + @number % INPUTS;\n"
                 "if (j % @n == 0)  // @band columns of what results read\n"
                 "    dcc_mbar_wait(&smem.inputs_full[at], "
                 "@number / INPUTS % 2);\n"
-              : "const int at = @slot@@number % INPUTS;\n"
+              : "const int at = warpgroup * INPUTS + @number % INPUTS;\n"
                 "// @band columns of what results read\n"
                 "dcc_mbar_wait(&smem.inputs_full[at], "
                 "@number / INPUTS % 2);\n",
-        FILL("slot", slot(w)), FILL("number", number(w)), FILL_INT("n", n),
+        FILL("number", number(w)), FILL_INT("n", n),
         FILL_INT("band", band(w->f)));
 }
 

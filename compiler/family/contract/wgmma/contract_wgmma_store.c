@@ -351,26 +351,10 @@ static void put_ahead(WgmmaBuild *w, const ContractAhead *ahead, int part,
     if (!ahead->reads->n_item)
         return;
     PUT(to, "// Single results' reads are made ahead, as many as registers "
-            "hold.\n"
-            "@DECLARE\n", FILL_TREE("DECLARE", ahead->declare));
-    PUT(to,
-        once
-            ? "#pragma unroll\n"
-              "for (int j = 0; j < @part; ++j)\n"
-              "    #pragma unroll\n"
-              "    for (int i = 0; i < WM / 32; ++i) {\n"
-              "        @READS\n"
-              "    }\n"
-            : "auto read_ahead = [&](int first) {\n"
-              "    #pragma unroll\n"
-              "    for (int j = first; j < first + @part; ++j)\n"
-              "        #pragma unroll\n"
-              "        for (int i = 0; i < WM / 32; ++i) {\n"
-              "            @READS\n"
-              "        }\n"
-              "};\n"
-              "read_ahead(0);\n",
-        FILL_INT("part", part), FILL_TREE("READS", ahead->reads));
+            "hold.\n");
+    contract_read_ahead(ahead, to, part, once);
+    if (!once)
+        PUT(to, "read_ahead(0);\n");
 }
 
 /* Groups of 8 columns of which pairs are read at once. A result that is one of
