@@ -9,7 +9,7 @@
 enum {
     KNOB_COLUMNS, KNOB_WARPS, KNOB_PIECE, KNOB_STAGES, KNOB_SPLIT, KNOB_RING
 };
-enum { SLOT_COLUMNS = 8 };
+enum { SLOT_COLUMNS = 8, FEW_SUMS = 32 };
 
 /* ---- which groups ------------------------------------------------------ */
 
@@ -186,7 +186,10 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
     s->x.beyond = f->x.c.N % s->columns != 0;
     /* columns of a slot start on different banks for 8 lanes side by side */
     s->pitch = s->piece + (s->piece * f->size % 128 ? 0 : 64 / f->size);
-    s->chains = t->bm > 16 ? 2 : s->piece / s->k_step > 1 ? 4 : 2;
+    /* nvcc puts off adding up the chains of a tile until other tiles' products:
+     * with four of them for 16 tiles, it spills */
+    bool few = t->bm <= 16 && sums(s) <= FEW_SUMS;
+    s->chains = few && s->piece / s->k_step > 1 ? 4 : 2;
     int slot = s->ring ? (s->columns + t->bm) * s->piece
                        : SLOT_COLUMNS * s->pitch;
     s->smem = (size_t)(s->warps * s->stages * slot) * (size_t)f->size +
