@@ -193,12 +193,15 @@ class Emitted:
         getattr(self.lib, self.name + "_destroy")(self.handle)
 
 
-def event_time(torch, fn, repeats=5, least_us=20000):
-    """Median microseconds of one fn(), by CUDA events over groups of them."""
+def event_time(torch, fn, repeats=5, least_us=20000, warm_s=0.2):
+    """Median microseconds of one fn(), by CUDA events over groups of them. The
+    GPU is busy for a while before: clocks of one that rested are low."""
     a, b = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    for _ in range(3):
-        fn()
-    torch.cuda.synchronize()
+    start = time.time()
+    while time.time() - start < warm_s:
+        for _ in range(3):
+            fn()
+        torch.cuda.synchronize()
     a.record()
     fn()
     b.record()
