@@ -162,16 +162,28 @@ static bool is_own(const ChainForm *f, const TmaOperand *o)
     return idx_uses(o->op->offset, f->row);
 }
 
+/* Whether rows of a box begin inside a sector. */
+static bool splits(const TmaOperand *o)
+{
+    int size = type_bytes(o->op->read->tensor->type);
+
+    for (int i = 1; i < o->rank; i++)
+        if (o->dim[i].extent > 1 && o->dim[i].stride * size % L2_SECTOR)
+            return true;
+    return false;
+}
+
 /* Clocks of TMA for so many rows of an operand, each of so many elements, in so
- * many boxes: rows that end within their box are slower, most of all those that
- * all tiles want. */
+ * many boxes: rows that end within their box are slower, more so those that
+ * begin inside a sector, most of all those that all tiles want. */
 static double rows_clk(const ChainForm *f, const Tma *t, const TmaOperand *o,
                        double rows, int64_t elems, int boxes)
 {
     const Device *d = t->x->o->device;
 
     if (elems * 2 < TMA_ROW && is_own(f, o))
-        return rows * boxes * d->tma_odd_row_clk;
+        return rows * boxes *
+               (d->tma_odd_row_clk + (splits(o) ? 2 * d->tma_row_clk : 0));
     return o->k_major && tma_few_terms(t) ? tma_few_clk(t, o, rows * boxes)
                                           : rows * boxes * d->tma_row_clk;
 }
@@ -254,7 +266,7 @@ static double busy_clk(const ChainKernel *w, double steps, double longest)
                at_once * stores_clk(w);
     /* the longest come first, the others fill the gaps */
     return fmax(longest * lone + tile_clk(w, 1, lone),
-                tiles / (sms * at_once) * all);
+                tiles / sms * fmax(all / at_once, copies_clk(w, steps)));
 }
 
 void chain_wgmma_cost(const void *form, const Variant *v, Cost *c)
