@@ -477,6 +477,43 @@ Test(chain, shared_keys)
 #undef SHARED
 }
 
+/* The tiles with most blocks of columns come first, of queries the last ones,
+ * of keys the first; all heads together, if the L2 holds what they read. */
+Test(chain, order)
+{
+    static const struct {
+        const char *rows, *group;
+    } cases[] = {{"4, 12, 1024, 64", "GROUP = 48"},
+                 {"2, 33, 8192, 64", "GROUP = 17"}};
+
+    for (int i = 0; i < 2; i++) {
+        Fixture f = fixture();
+        const char *text = texts(
+            &f, arena_printf(f.arena,
+                             "input q : f16[%s]; input k : f16[%s];"
+                             "input v : f16[%s];"
+                             "a = attention(q, k, v, causal = true);"
+                             "u = random(1, a); w = f32(a) * u;"
+                             "loss[] = sum(b, h, i, d) w[b, h, i, d];"
+                             "output dq = grad(loss, q);"
+                             "output dk = grad(loss, k);"
+                             "output dv = grad(loss, v);", cases[i].rows,
+                             cases[i].rows, cases[i].rows));
+        int groups = 0, last = 0, first = 0;
+
+        for (const char *s = text; (s = strstr(s, "const int m0 = ")); s++) {
+            last += !strncmp(s, "const int m0 = tile.m * BM;", 27);
+            first += !strncmp(s, "const int m0 = (TILES_M - 1 - tile.m)", 37);
+        }
+        for (const char *s = text; (s = strstr(s, cases[i].group)); s++)
+            groups++;
+        cr_expect_geq(last, 1, "%d", last);
+        cr_expect_geq(first, 1, "%d", first);
+        cr_expect_eq(groups, first + last, "%s", text);
+        arena_free(f.arena);
+    }
+}
+
 /* The gradients of keys and values are of the same scores, and one kernel,
  * where they have as many columns; that of queries is of others. */
 Test(chain, twins)

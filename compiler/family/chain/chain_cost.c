@@ -113,45 +113,6 @@ static double tile_clk(const ChainKernel *w, double n, double step)
            (w->teams > 1 ? 2 * join : 0);
 }
 
-/* The last column, or the first, of a live score where the block's rows begin
- * at m0: by one condition, and of the batch's first. */
-static int64_t bound(const ChainKernel *w, const Idx *e, int64_t m0)
-{
-    int64_t r = idx_coef(e, w->f->row), c = idx_coef(e, w->f->col);
-    double most = (double)(e->k + r * (r > 0 ? m0 + w->bm - 1 : m0));
-
-    return (int64_t)floor(most / (double)llabs(c)) * (c < 0 ? 1 : -1);
-}
-
-/* Blocks of columns of a tile's warpgroup, on average; and of the one with the
- * most. */
-static double live_steps(const ChainKernel *w, double *longest)
-{
-    const ChainForm *f = w->f;
-    double all = 0;
-
-    *longest = 1;
-    for (int t = 0; t < w->m_tiles; t++) {
-        int64_t last = f->J - 1, begin = 0;
-        for (int i = 0; i < f->rows.live.n; i++) {
-            const Idx *e = f->rows.live.cond[i].e;
-            int64_t c = idx_coef(e, f->col);
-            int64_t at = c ? bound(w, e, (int64_t)t * w->bm) : 0;
-            if (c < 0 && at < last)
-                last = at;
-            if (c > 0 && at > begin)
-                begin = at;
-        }
-        double n = 1;
-        if (last >= begin)
-            n = (double)(last / w->bj - begin / w->bj + 1);
-        n = ceil(n / w->teams);
-        all += n;
-        *longest = fmax(*longest, n);
-    }
-    return all / w->m_tiles;
-}
-
 /* Whether it is read by tiles of one number of the batch alone; what all tiles
  * want, they wait for. */
 static bool is_own(const ChainForm *f, const TmaOperand *o)
@@ -247,6 +208,16 @@ static double single_clk(const ChainKernel *w, double all, double n,
                 ceil(tiles / d->sms) * copies + stores);
 }
 
+/* Clocks of the SM that ends last, of tiles that differ. */
+static double in_turns(const ChainKernel *w, const Clocks *s, double start)
+{
+    double step[CHAIN_RESIDENT + 1];
+
+    for (int n = 1; n <= w->resident; n++)
+        step[n] = step_clk(w, s, (double)n * w->consumers);
+    return chain_order_clk(w, step, start);
+}
+
 /* Clocks of the SM that ends last. */
 static double busy_clk(const ChainKernel *w, double steps, double longest)
 {
@@ -264,9 +235,8 @@ static double busy_clk(const ChainKernel *w, double steps, double longest)
         return fmax(ceil(tiles / slots) * all,
                     ceil(tiles / sms) * copies_clk(w, steps)) +
                at_once * stores_clk(w);
-    /* the longest come first, the others fill the gaps */
-    return fmax(longest * lone + tile_clk(w, 1, lone),
-                tiles / sms * fmax(all / at_once, copies_clk(w, steps)));
+    return fmax(in_turns(w, &s, tile_clk(w, at_once, step) / step),
+                tiles / sms * copies_clk(w, steps));
 }
 
 void chain_wgmma_cost(const void *form, const Variant *v, Cost *c)
@@ -281,7 +251,7 @@ void chain_wgmma_cost(const void *form, const Variant *v, Cost *c)
         return;
     double longest = ceil((double)w.j_tiles / w.teams), steps = longest;
     if (f->rows.live.n)
-        steps = live_steps(&w, &longest);
+        steps = chain_mean_steps(&w, &longest);
     double tiles = (double)w.m_tiles * (double)f->batches;
     double columns = tiles * steps * w.teams * w.bj;
     chain_work(&w, &n, tiles, columns * w.bm, columns);

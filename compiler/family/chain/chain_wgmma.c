@@ -410,7 +410,9 @@ const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
         return "more than 2^30 tiles";
     int one = model_thread_regs(f->a.o->device, w->threads, 1);
     int two = model_thread_regs(f->a.o->device, w->threads, 2);
-    int blocks = w->consumers > 1 || w->regs > two ? 1 : w->regs > 136 ? 2 : 3;
+    int blocks = w->consumers > 1 || w->regs > two ? 1
+                 : w->regs > 136                   ? 2
+                                                   : CHAIN_RESIDENT;
     return chain_fits(w, blocks,
                       w->consumers == 3 ? 160
                       : w->teams > 1    ? one
@@ -419,14 +421,15 @@ const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
 
 int chain_group(const ChainForm *f)
 {
-    double each = (double)f->J * (double)(f->D + f->N) * 2;
-    int n = 4;
+    enum { FEW = 4 };
+    double each = 2 * (double)f->J *
+                  ((double)(f->D + f->O) +
+                   (chain_one_ring(f) ? 0 : chain_results(f)));
+    int64_t most = (int64_t)fmax(FEW, 40e6 / each);
 
     if (!f->rows.live.n || f->share > 0.99)
         return 1;
-    while (n < 16 && n * 2 * each < 40e6)
-        n *= 2;
-    return f->batches < n ? (int)f->batches : n;
+    return (int)ceil_div(f->batches, ceil_div(f->batches, most));
 }
 
 /* The variant of these knobs, if there is one, is added to the n of v. */

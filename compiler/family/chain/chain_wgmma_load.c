@@ -234,17 +234,21 @@ void chain_batch(ChainKernel *w, Tree *b, const char *number)
 Tree *chain_place(ChainKernel *w)
 {
     Tree *code = tree_list(w->b.g->arena);
+    bool turned = chain_first_longest(w);
 
     if (w->f->batches == 1) {
-        PUT(code, "const int m0 = (TILES_M - 1 - (int)blockIdx.x) * BM;\n");
+        PUT(code, turned
+                      ? "const int m0 = (int)blockIdx.x * BM;\n"
+                      : "const int m0 = (TILES_M - 1 - (int)blockIdx.x) * BM;\n");
         chain_batch(w, code, "0");
     } else if (w->group > 1) {
         /* neighbours read other columns, but few */
-        PUT(code, "// GROUP of the batch run together, their longest rows "
-                  "first\n"
-                  "const dcc_tile tile = dcc_last_first(blockIdx.x, GROUP, "
-                  "TILES_M, BATCHES);\n"
-                  "const int m0 = tile.m * BM;\n");
+        PUT(code,
+            "// GROUP of the batch run together, their longest rows first\n"
+            "const dcc_tile tile = dcc_last_first(blockIdx.x, GROUP, "
+            "TILES_M, BATCHES);\n"
+            "const int m0 = @number * BM;\n",
+            FILL("number", turned ? "(TILES_M - 1 - tile.m)" : "tile.m"));
         chain_batch(w, code, "tile.n");
     } else {
         PUT(code, "const int batch = blockIdx.x / TILES_M;\n"
