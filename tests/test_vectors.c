@@ -216,3 +216,36 @@ Test(variants, rows_that_data_name)
     buf_free(&b);
     arena_free(f.arena);
 }
+
+/* A row's last vector, which ends in padding, is apart from those that lanes
+ * add up unasked. */
+Test(variants, labels)
+{
+    static const char *const type[] = {"f16", "f32"};
+
+    for (int i = 0; i < 2; i++) {
+        Fixture f = fixture();
+        CompileOptions o = compile_options(&f);
+        Report r = {0};
+        Buf b = {0};
+        CudaProgram *p = compiled(
+            &f,
+            arena_printf(f.arena,
+                         "model m { param x : %s[2048, 64];"
+                         " param w : %s[20003, 64];"
+                         " input t : i32[2048] in 0..20003; z = linear(x, w);"
+                         " output loss = cross_entropy(z, t);"
+                         " for v in params { v = v - grad(loss, v); } }",
+                         type[i], type[i]),
+            &r, &o);
+        cr_assert(p, "%s", diag_text(f.diag));
+        for (int k = 0; k < p->n_run; k++)
+            if (!strcmp(p->run[k].kernel->family, "reduce"))
+                emit_kernel(&b, p, p->run[k].kernel);
+        const char *text = buf_text(&b);
+        cr_expect(strstr(text, "j + VEC <= J;"), "%s", text);
+        cr_expect(strstr(text, "// partly beyond the row"), "%s", text);
+        buf_free(&b);
+        arena_free(f.arena);
+    }
+}

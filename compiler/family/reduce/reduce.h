@@ -1,6 +1,6 @@
 /* reduce.h - what the parts of family reduce share (reduce.c: which variants
- * there are and what they cost; reduce_build.c: their code; reduce_combine.c:
- * how threads' results meet).
+ * there are and what they cost; reduce_build.c: their code; reduce_cols.c: its
+ * loops; reduce_combine.c: how threads' results meet).
  *
  * Four ways to spread a row's columns over threads:
  *   lanes    4 to 32 lanes of a warp a row, several rows a block
@@ -87,6 +87,26 @@ void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v);
 int reduce_resident(const RowReduce *r);
 /* The fastest variable that is a loop at all, or NULL. */
 const Var *reduce_fastest(const Var **v, int n);
+/* reduce_cols.c. The number of columns as an enumerator: the only variable's
+ * extent, or COLS. */
+const char *reduce_cols_size(RowReduce *r);
+/* Names the column variables inside a loop; returns the linear column. */
+const char *reduce_name_cols(RowReduce *r, Tree *in);
+/* What counts up to n, a block's turn beyond it included; and a cast to it. */
+const char *reduce_count_type(int64_t n);
+const char *reduce_widened(int64_t n);
+/* Whether the last turn has threads without columns. */
+bool reduce_has_tail(const RowReduce *r);
+/* The first column of turn `chunk`; of the only one if that is NULL. */
+void reduce_put_column(RowReduce *r, Tree *out, const char *col,
+                       const char *chunk);
+/* The columns of this thread. */
+void reduce_put_loop(RowReduce *r, Tree *out, Tree *in, const char *col);
+/* Whether such a loop has whole vectors, and one behind them that lies partly
+ * beyond the row: then the loop of those, and `last`. */
+bool reduce_leaves_last(const RowReduce *r);
+void reduce_put_whole_loop(RowReduce *r, Tree *out, Tree *in, Tree *last,
+                           const char *col);
 /* reduce_range.c: finds them; whether vectors of v's variant go by them; and
  * what a thread needs to. */
 void reduce_find_range(ReduceForm *f);

@@ -1,7 +1,6 @@
 /* reduce_build.c - the code of family reduce. */
 #include "family/reduce/reduce.h"
 
-#include <limits.h>
 #include <string.h>
 
 static const char *text(RowReduce *r, const char *fmt, ...)
@@ -34,180 +33,6 @@ static int64_t row_points(const RowReduce *r)
 static bool beside(const RowReduce *r)
 {
     return r->mode == MODE_BLOCK && r->share > 1;
-}
-
-/* ---- loops over columns ------------------------------------------------ */
-
-/* The number of columns as an enumerator: the only variable's extent, or COLS.
- */
-static const char *cols_size(RowReduce *r)
-{
-    const Var *only = NULL;
-    int loops = 0;
-
-    for (int i = 0; i < r->group->n_cols; i++)
-        if (r->cols[i]->extent > 1) {
-            loops++;
-            only = r->cols[i];
-        }
-    if (loops == 1)
-        return kernel_extent(r->graph, r->kernel, only);
-    return kernel_constant(r->graph, r->kernel, "COLS", r->n_cols, NULL);
-}
-
-/* Names the column variables inside a loop; returns the linear column. */
-static const char *name_cols(RowReduce *r, Tree *in)
-{
-    Body *b = &r->body;
-    const Var *only = NULL;
-    int loops = 0;
-
-    if (r->flat && r->col)
-        return r->col;
-
-    for (int i = 0; i < r->group->n_cols; i++) {
-        if (r->cols[i]->extent == 1) {
-            cprint_name(&b->print, r->cols[i], "0");
-            continue;
-        }
-        loops++;
-        only = r->cols[i];
-    }
-    const char *id = loops == 1 ? cprint_var(&b->print, only)
-                                : cprint_fresh(&b->print, "col");
-    if (loops > 1)
-        decompose(b, in, r->cols, r->group->n_cols, id, 1);
-    if (r->mode != MODE_COLUMNS && r->vec > 1)
-        for (int i = b->print.n_name - 1; i >= 0; i--)
-            if (b->print.name[i].var == r->along) {
-                b->base = b->print.name[i].text;
-                break;
-            }
-    if (r->shift) {
-        b->lane_if = text(r, "(unsigned)(%s + %s) < %s", b->base, b->lane,
-                          cols_size(r));
-        b->within = cols_size(r);
-    } else if (b->base && r->mode != MODE_COLUMNS && r->n_cols % r->vec)
-        b->lane_if = text(r, "%s + %s < %s", b->base, b->lane, cols_size(r));
-    return id;
-}
-
-/* What counts up to n, a block's turn beyond it included; and a cast to it. */
-static const char *count_type(int64_t n)
-{
-    return n > INT_MAX / 2 ? "long long" : "int";
-}
-
-static const char *widened(int64_t n)
-{
-    return n > INT_MAX / 2 ? "(long long)" : "";
-}
-
-/* Whether the last turn has threads without columns. */
-static bool has_tail(const RowReduce *r)
-{
-    bool columns = r->mode == MODE_COLUMNS;
-    int64_t turn = (int64_t)r->per_row * (columns ? 1 : r->vec);
-
-    return r->n_cols % turn != 0;
-}
-
-/* The first column of turn `chunk`; of the only one if that is NULL. */
-static void put_column(RowReduce *r, Tree *out, const char *col,
-                       const char *chunk)
-{
-    const char *per_turn = r->mode == MODE_COLUMNS ? "TY"
-                           : r->mode == MODE_LANES ? "LANES"
-                           : beside(r)             ? "THREADS / BESIDE"
-                                                   : "THREADS";
-    const char *me = r->mode == MODE_COLUMNS ? r->ty : r->thread;
-    bool vector = r->mode != MODE_COLUMNS && r->vec > 1;
-
-    const char *at = !chunk
-                         ? me
-                         : text(r, vector ? "(%s * %s + %s)" : "%s * %s + %s",
-                                chunk, per_turn, me);
-    PUT(out, "const @type @col = @at@@vec;\n",
-        FILL("type", count_type(r->n_cols)), FILL("col", col), FILL("at", at),
-        FILL("vec", vector ? " * VEC" : ""));
-}
-
-/* What is done for a column, of which the last turn may have none. */
-static void put_within(RowReduce *r, Tree *out, Tree *in, const char *col)
-{
-    if (has_tail(r))
-        PUT(out,
-            "if (@col < @size) {\n"
-            "    @BODY\n"
-            "}\n",
-            FILL("col", col), FILL("size", cols_size(r)),
-            FILL_TREE("BODY", in));
-    else
-        tree_add(out, in);
-}
-
-/* The columns of this thread, all CHUNKS turns written out. */
-static void put_chunk_loop(RowReduce *r, Tree *out, Tree *in, const char *col)
-{
-    Tree *body = tree_list(r->graph->arena);
-
-    if (r->flat) { /* the column is named once, in the setup */
-        put_within(r, out, in, col);
-        return;
-    }
-    if (has_tail(r) || tree_mentions(in, col))
-        put_column(r, body, col, r->chunk);
-    put_within(r, body, in, col);
-    PUT(out,
-        "#pragma unroll\n"
-        "for (int @chunk = 0; @chunk < CHUNKS; ++@chunk) {\n"
-        "    @BODY\n"
-        "}\n",
-        FILL("chunk", r->chunk), FILL_TREE("BODY", body));
-}
-
-/* The columns of this thread, as an ordinary loop. */
-static void put_plain_loop(RowReduce *r, Tree *out, Tree *in, const char *col)
-{
-    const char *start, *step, *end = cols_size(r);
-
-    if (r->mode == MODE_COLUMNS) {
-        start = r->ty;
-        step = "TY";
-    } else {
-        start = r->vec > 1 ? text(r, "%s * VEC", r->thread) : r->thread;
-        step = r->mode == MODE_LANES ? "LANES"
-               : beside(r)           ? "THREADS / BESIDE"
-                                     : "THREADS";
-        if (r->vec > 1)
-            step = text(r, "%s * VEC", step);
-        if (r->shift)
-            start = text(r, "(int)%s - %s", start, r->shift_id);
-    }
-    if (r->mode == MODE_SPLIT || r->parts > 1) {
-        start = text(r, "first + %s", start);
-        end = "last";
-    }
-    if (r->first) {
-        start = text(r, "%s + %s", r->first, start);
-        end = r->last;
-    }
-    PUT(out,
-        "#pragma unroll 4\n"
-        "for (@type @col = @start; @col < @end; @col += @step) {\n"
-        "    @BODY\n"
-        "}\n",
-        FILL("type", count_type(r->n_cols)), FILL("col", col),
-        FILL("start", start), FILL("end", end), FILL("step", step),
-        FILL_TREE("BODY", in));
-}
-
-static void put_col_loop(RowReduce *r, Tree *out, Tree *in, const char *col)
-{
-    if (r->keep)
-        put_chunk_loop(r, out, in, col);
-    else
-        put_plain_loop(r, out, in, col);
 }
 
 /* ---- setup: which row, which columns ----------------------------------- */
@@ -261,8 +86,8 @@ static void setup_lanes(RowReduce *r, Tree *out)
     PUT(out,
         "const @type @id = @widened@blockIdx.x * (THREADS / LANES) + "
         "threadIdx.x / LANES;\n",
-        FILL("type", count_type(r->n_rows)), FILL("id", id),
-        FILL("widened", widened(r->n_rows)));
+        FILL("type", reduce_count_type(r->n_rows)), FILL("id", id),
+        FILL("widened", reduce_widened(r->n_rows)));
     if (r->n_rows % per_block) {
         kernel_constant(r->graph, r->kernel, "ROWS", r->n_rows, NULL);
         PUT(out,
@@ -313,14 +138,14 @@ static void setup_shift(RowReduce *r, Tree *out)
 /* The columns of a block that shares a row's with others. */
 static void setup_part(RowReduce *r, Tree *out, int64_t part)
 {
-    const char *type = count_type(r->n_cols);
+    const char *type = reduce_count_type(r->n_cols);
 
     kernel_constant(r->graph, r->kernel, "PART", part, "columns of a block");
     PUT(out,
         "const @type first = @widened@blockIdx.x * PART;\n"
         "const @type last = min(first + PART, (@type)@cols);\n",
-        FILL("type", type), FILL("widened", widened(r->n_cols)),
-        FILL("cols", cols_size(r)));
+        FILL("type", type), FILL("widened", reduce_widened(r->n_cols)),
+        FILL("cols", reduce_cols_size(r)));
 }
 
 static void setup_columns(RowReduce *r, Tree *out)
@@ -344,18 +169,18 @@ static void setup_columns(RowReduce *r, Tree *out)
     if (points % r->share) {
         kernel_constant(r->graph, r->kernel, "POINTS", points,
                         r->vec > 1 ? "groups of VEC rows" : "rows");
-        const char *at = text(r, "%s%s * TX + %s", widened(r->n_rows), block,
-                              tx);
+        const char *at = text(r, "%s%s * TX + %s", reduce_widened(r->n_rows),
+                              block, tx);
         PUT(out,
             "const bool active = @at < POINTS;\n"
             "const @type @id = active ? @at : POINTS - 1;\n",
-            FILL("at", at), FILL("type", count_type(r->n_rows)),
+            FILL("at", at), FILL("type", reduce_count_type(r->n_rows)),
             FILL("id", id));
         b->store_if = "active";
     } else {
         PUT(out, "const @type @id = @widened@@block * TX + @tx;\n",
-            FILL("type", count_type(r->n_rows)), FILL("id", id),
-            FILL("widened", widened(r->n_rows)), FILL("block", block),
+            FILL("type", reduce_count_type(r->n_rows)), FILL("id", id),
+            FILL("widened", reduce_widened(r->n_rows)), FILL("block", block),
             FILL("tx", tx));
     }
     put_rows(r, out, id);
@@ -383,8 +208,8 @@ static void put_flat_columns(RowReduce *r, Tree *out)
 
     if (!r->flat)
         return;
-    const char *col = name_cols(r, names);
-    put_column(r, out, col, NULL);
+    const char *col = reduce_name_cols(r, names);
+    reduce_put_column(r, out, col, NULL);
     tree_add(out, names);
     r->col = col;
 }
@@ -495,12 +320,12 @@ static void put_kept_reads(RowReduce *r)
         element[i] = declare_kept(r, out, e->type, array[i], lanes);
     }
     CScope scope = cprint_open(&b->print);
-    const char *col = name_cols(r, head);
+    const char *col = reduce_name_cols(r, head);
     for (int i = 0; i < r->kept.n; i++)
         load_kept(r, in, r->kept.read[i], array[i]);
     tree_add(head, in);
-    put_col_loop(r, out, head, col);
-    if (!r->flat || has_tail(r))
+    reduce_put_loop(r, out, head, col);
+    if (!r->flat || reduce_has_tail(r))
         cprint_close(&b->print, scope);
     for (int i = 0; i < r->kept.n; i++)
         body_hold(b, r->kept.read[i], element[i]);
@@ -528,7 +353,8 @@ static void put_hold(RowReduce *r, Tree *in, const Expr *e, const char *to,
         FILL("vec", r->vec > 1 ? "VEC" : "1"), FILL("to", to),
         FILL("tensor", cprint_tensor(&r->body.print, e->tensor)),
         FILL("at", cprint_at(&r->body.print, e->tensor, e->at, (Guard){0})),
-        FILL("part", r->shift ? text(r, ", %s, %s", col, cols_size(r)) : ""));
+        FILL("part",
+             r->shift ? text(r, ", %s, %s", col, reduce_cols_size(r)) : ""));
 }
 
 static void put_held_reads(RowReduce *r)
@@ -543,7 +369,7 @@ static void put_held_reads(RowReduce *r)
 
     r->row = arena_array(r->graph->arena, const char *, r->kept.n);
     CScope scope = cprint_open(&b->print);
-    const char *col = name_cols(r, in);
+    const char *col = reduce_name_cols(r, in);
     for (int i = 0; i < r->kept.n; i++) {
         const Expr *e = r->kept.read[i];
         const Tensor *t = e->tensor;
@@ -551,12 +377,12 @@ static void put_held_reads(RowReduce *r)
             &b->print, text(r, "%s_row", cprint_tensor(&b->print, t)));
         kernel_smem(r->graph, r->kernel, VECTOR_BYTES,
                     text(r, "%s %s[%s%s]", type_cname(t->type), r->row[i],
-                         cols_size(r), behind),
+                         reduce_cols_size(r), behind),
                     beside(r) ? "of rows, read once" : "of the row, read once");
         copies |= r->vec * type_bytes(t->type) >= (int)sizeof(float);
         put_hold(r, in, e, held_at(r, i, col), col);
     }
-    put_col_loop(r, out, in, col);
+    reduce_put_loop(r, out, in, col);
     if (copies)
         PUT(out, "dcc_cp_commit();\n"
                  "dcc_cp_wait<0>();\n");
@@ -603,7 +429,7 @@ static void put_early_reads(RowReduce *r)
         return;
     reads_of(r->graph, r->group, step, n, &reads);
     CScope scope = cprint_open(p);
-    const char *col = name_cols(r, head);
+    const char *col = reduce_name_cols(r, head);
     for (int i = 0; i < reads.n; i++) {
         const Expr *e = reads.read[i];
         if (!reduce_is_early(r, e))
@@ -614,7 +440,7 @@ static void put_early_reads(RowReduce *r)
     }
     if (in->n_item) {
         tree_add(head, in);
-        put_col_loop(r, out, head, col);
+        reduce_put_loop(r, out, head, col);
     }
     cprint_close(p, scope);
     phase(r, "weights on their way to the L2, before all else", out);
@@ -622,12 +448,51 @@ static void put_early_reads(RowReduce *r)
 
 /* ---- passes ------------------------------------------------------------ */
 
+static void put_columns(RowReduce *r, Tree *out, const int *step, int n)
+{
+    Body *b = &r->body;
+    Tree *in = tree_list(r->graph->arena);
+    CScope scope = cprint_open(&b->print);
+    int held = b->n_held;
+    const char *col = reduce_name_cols(r, in);
+
+    take_held(r, in, step, n, col);
+    body_steps(b, in, step, n, true);
+    reduce_put_loop(r, out, in, col);
+    if (!r->flat || reduce_has_tail(r)) { /* else it is the kernel's scope */
+        b->n_held = held;
+        cprint_close(&b->print, scope);
+    }
+}
+
+/* A pass that adds up: whole vectors' lanes ask nothing. */
+static void put_whole_columns(RowReduce *r, Tree *out, const int *step, int n)
+{
+    Body *b = &r->body;
+    Tree *in[2];
+    const char *col = NULL;
+
+    for (int last = 0; last < 2; last++) {
+        CScope scope = cprint_open(&b->print);
+        int held = b->n_held;
+        in[last] = tree_list(r->graph->arena);
+        col = reduce_name_cols(r, in[last]);
+        if (!last)
+            b->lane_if = NULL;
+        take_held(r, in[last], step, n, col);
+        body_steps(b, in[last], step, n, true);
+        b->n_held = held;
+        cprint_close(&b->print, scope);
+    }
+    reduce_put_whole_loop(r, out, in[0], in[1], col);
+}
+
 static void put_pass(RowReduce *r, int q)
 {
     Body *b = &r->body;
     int step[MAX_STEPS], n = schedule_pass(r->group, &r->plan, q, step);
     const char *what = NULL;
-    Tree *out = tree_list(r->graph->arena), *in = tree_list(r->graph->arena);
+    Tree *out = tree_list(r->graph->arena);
 
     for (int i = 0; i < n; i++) {
         const Step *s = &r->group->step[step[i]];
@@ -646,16 +511,10 @@ static void put_pass(RowReduce *r, int q)
     if (r->mode != MODE_COLUMNS)
         b->store_if = NULL; /* every thread has columns of its own */
     reduce_put_range(r, out);
-    CScope scope = cprint_open(&b->print);
-    int held = b->n_held;
-    const char *col = name_cols(r, in);
-    take_held(r, in, step, n, col);
-    body_steps(b, in, step, n, true);
-    put_col_loop(r, out, in, col);
-    if (!r->flat || has_tail(r)) { /* else all is in the kernel's own scope */
-        b->n_held = held;
-        cprint_close(&b->print, scope);
-    }
+    if (what && reduce_leaves_last(r))
+        put_whole_columns(r, out, step, n);
+    else
+        put_columns(r, out, step, n);
     b->store_if = store_if;
     for (int i = 0; i < n; i++)
         if (r->group->step[step[i]].op != R_NONE)

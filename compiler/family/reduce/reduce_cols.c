@@ -1,0 +1,233 @@
+/* reduce_cols.c - loops of family reduce over a row's columns. */
+#include "family/reduce/reduce.h"
+
+#include <limits.h>
+
+static const char *text(RowReduce *r, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static const char *text(RowReduce *r, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    const char *s = arena_vprintf(r->graph->arena, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+/* Whether a block has several rows side by side. */
+static bool beside(const RowReduce *r)
+{
+    return r->mode == MODE_BLOCK && r->share > 1;
+}
+
+/* The number of columns as an enumerator: the only variable's extent, or COLS.
+ */
+const char *reduce_cols_size(RowReduce *r)
+{
+    const Var *only = NULL;
+    int loops = 0;
+
+    for (int i = 0; i < r->group->n_cols; i++)
+        if (r->cols[i]->extent > 1) {
+            loops++;
+            only = r->cols[i];
+        }
+    if (loops == 1)
+        return kernel_extent(r->graph, r->kernel, only);
+    return kernel_constant(r->graph, r->kernel, "COLS", r->n_cols, NULL);
+}
+
+/* Names the column variables inside a loop; returns the linear column. */
+const char *reduce_name_cols(RowReduce *r, Tree *in)
+{
+    Body *b = &r->body;
+    const Var *only = NULL;
+    int loops = 0;
+
+    if (r->flat && r->col)
+        return r->col;
+
+    for (int i = 0; i < r->group->n_cols; i++) {
+        if (r->cols[i]->extent == 1) {
+            cprint_name(&b->print, r->cols[i], "0");
+            continue;
+        }
+        loops++;
+        only = r->cols[i];
+    }
+    const char *id = loops == 1 ? cprint_var(&b->print, only)
+                                : cprint_fresh(&b->print, "col");
+    if (loops > 1)
+        decompose(b, in, r->cols, r->group->n_cols, id, 1);
+    if (r->mode != MODE_COLUMNS && r->vec > 1)
+        for (int i = b->print.n_name - 1; i >= 0; i--)
+            if (b->print.name[i].var == r->along) {
+                b->base = b->print.name[i].text;
+                break;
+            }
+    if (r->shift) {
+        b->lane_if = text(r, "(unsigned)(%s + %s) < %s", b->base, b->lane,
+                          reduce_cols_size(r));
+        b->within = reduce_cols_size(r);
+    } else if (b->base && r->mode != MODE_COLUMNS && r->n_cols % r->vec) {
+        const char *in = text(r, "%s + %s < %s", b->base, b->lane,
+                              reduce_cols_size(r));
+        /* written out, no turn but the last one asks */
+        b->lane_if = r->keep && !r->flat
+                         ? text(r, "%s < CHUNKS - 1 || %s", r->chunk, in)
+                         : in;
+    }
+    return id;
+}
+
+/* What counts up to n, a block's turn beyond it included; and a cast to it. */
+const char *reduce_count_type(int64_t n)
+{
+    return n > INT_MAX / 2 ? "long long" : "int";
+}
+
+const char *reduce_widened(int64_t n)
+{
+    return n > INT_MAX / 2 ? "(long long)" : "";
+}
+
+/* Whether the last turn has threads without columns. */
+bool reduce_has_tail(const RowReduce *r)
+{
+    bool columns = r->mode == MODE_COLUMNS;
+    int64_t turn = (int64_t)r->per_row * (columns ? 1 : r->vec);
+
+    return r->n_cols % turn != 0;
+}
+
+/* The first column of turn `chunk`; of the only one if that is NULL. */
+void reduce_put_column(RowReduce *r, Tree *out, const char *col,
+                       const char *chunk)
+{
+    const char *per_turn = r->mode == MODE_COLUMNS ? "TY"
+                           : r->mode == MODE_LANES ? "LANES"
+                           : beside(r)             ? "THREADS / BESIDE"
+                                                   : "THREADS";
+    const char *me = r->mode == MODE_COLUMNS ? r->ty : r->thread;
+    bool vector = r->mode != MODE_COLUMNS && r->vec > 1;
+
+    const char *at = !chunk
+                         ? me
+                         : text(r, vector ? "(%s * %s + %s)" : "%s * %s + %s",
+                                chunk, per_turn, me);
+    PUT(out, "const @type @col = @at@@vec;\n",
+        FILL("type", reduce_count_type(r->n_cols)), FILL("col", col),
+        FILL("at", at),
+        FILL("vec", vector ? " * VEC" : ""));
+}
+
+/* What is done for a column, of which the last turn may have none. */
+static void put_within(RowReduce *r, Tree *out, Tree *in, const char *col)
+{
+    if (reduce_has_tail(r))
+        PUT(out,
+            "if (@col < @size) {\n"
+            "    @BODY\n"
+            "}\n",
+            FILL("col", col), FILL("size", reduce_cols_size(r)),
+            FILL_TREE("BODY", in));
+    else
+        tree_add(out, in);
+}
+
+/* The columns of this thread, all CHUNKS turns written out. */
+static void put_chunk_loop(RowReduce *r, Tree *out, Tree *in, const char *col)
+{
+    Tree *body = tree_list(r->graph->arena);
+
+    if (r->flat) { /* the column is named once, in the setup */
+        put_within(r, out, in, col);
+        return;
+    }
+    if (reduce_has_tail(r) || tree_mentions(in, col))
+        reduce_put_column(r, body, col, r->chunk);
+    put_within(r, body, in, col);
+    PUT(out,
+        "#pragma unroll\n"
+        "for (int @chunk = 0; @chunk < CHUNKS; ++@chunk) {\n"
+        "    @BODY\n"
+        "}\n",
+        FILL("chunk", r->chunk), FILL_TREE("BODY", body));
+}
+
+/* The columns of this thread, as an ordinary loop. */
+static void put_plain_loop(RowReduce *r, Tree *out, Tree *in, const char *col)
+{
+    const char *start, *step, *end = reduce_cols_size(r);
+
+    if (r->mode == MODE_COLUMNS) {
+        start = r->ty;
+        step = "TY";
+    } else {
+        start = r->vec > 1 ? text(r, "%s * VEC", r->thread) : r->thread;
+        step = r->mode == MODE_LANES ? "LANES"
+               : beside(r)           ? "THREADS / BESIDE"
+                                     : "THREADS";
+        if (r->vec > 1)
+            step = text(r, "%s * VEC", step);
+        if (r->shift)
+            start = text(r, "(int)%s - %s", start, r->shift_id);
+    }
+    if (r->mode == MODE_SPLIT || r->parts > 1) {
+        start = text(r, "first + %s", start);
+        end = "last";
+    }
+    if (r->first) {
+        start = text(r, "%s + %s", r->first, start);
+        end = r->last;
+    }
+    PUT(out,
+        "#pragma unroll 4\n"
+        "for (@type @col = @start; @col < @end; @col += @step) {\n"
+        "    @BODY\n"
+        "}\n",
+        FILL("type", reduce_count_type(r->n_cols)), FILL("col", col),
+        FILL("start", start), FILL("end", end), FILL("step", step),
+        FILL_TREE("BODY", in));
+}
+
+/* Whether a loop has whole vectors, and one behind them that lies partly
+ * beyond the row. */
+bool reduce_leaves_last(const RowReduce *r)
+{
+    return !r->keep && !r->shift && !r->first && r->parts == 1 &&
+           (r->mode == MODE_LANES || r->mode == MODE_BLOCK) && !beside(r) &&
+           r->vec > 1 && r->n_cols % r->vec;
+}
+
+/* The same loop, of whole vectors, and then the last one. */
+void reduce_put_whole_loop(RowReduce *r, Tree *out, Tree *in, Tree *last,
+                           const char *col)
+{
+    const char *threads = r->mode == MODE_LANES ? "LANES" : "THREADS";
+
+    PUT(out,
+        "#pragma unroll 4\n"
+        "for (@type @col = @me * VEC; @col + VEC <= @end;\n"
+        "     @col += @threads * VEC) {\n"
+        "    @BODY\n"
+        "}\n"
+        "if (@me == @end / VEC % @threads) {  // partly beyond the row\n"
+        "    const @type @col = @end / VEC * VEC;\n"
+        "    @LAST\n"
+        "}\n",
+        FILL("type", reduce_count_type(r->n_cols)), FILL("col", col),
+        FILL("me", r->thread), FILL("end", reduce_cols_size(r)),
+        FILL("threads", threads), FILL_TREE("BODY", in),
+        FILL_TREE("LAST", last));
+}
+
+void reduce_put_loop(RowReduce *r, Tree *out, Tree *in, const char *col)
+{
+    if (r->keep)
+        put_chunk_loop(r, out, in, col);
+    else
+        put_plain_loop(r, out, in, col);
+}
