@@ -218,7 +218,7 @@ Test(variants, rows_that_data_name)
 }
 
 /* A row's last vector, which ends in padding, is apart from those that lanes
- * add up unasked. */
+ * add up unasked; and powers of e are the instruction's, for 16 bits alone. */
 Test(variants, labels)
 {
     static const char *const type[] = {"f16", "f32"};
@@ -245,6 +245,8 @@ Test(variants, labels)
         const char *text = buf_text(&b);
         cr_expect(strstr(text, "j + VEC <= J;"), "%s", text);
         cr_expect(strstr(text, "// partly beyond the row"), "%s", text);
+        cr_expect_eq(strstr(text, "dcc_ex2(") != NULL, i == 0, "%s", text);
+        cr_expect_eq(strstr(text, "expf(") != NULL, i == 1, "%s", text);
         buf_free(&b);
         arena_free(f.arena);
     }

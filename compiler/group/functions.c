@@ -1,5 +1,8 @@
 #include "group/functions.h"
 
+#include <math.h>
+#include <string.h>
+
 static bool is_gelu(const Expr *e)
 {
     return e->kind == E_UNARY && e->fn == F_GELU;
@@ -93,4 +96,113 @@ void functions_to_16_bits(Graph *g, const Group *gr, const Expr **value,
 const Expr *functions_of_factor(Graph *g, const Expr *e)
 {
     return expr_rewrite(g, e, gelu_to_16_bits, NULL);
+}
+
+/* ---- powers of e --------------------------------------------------------- */
+
+typedef struct Elements {
+    const Group *group;
+    bool found; /* what is looked for */
+} Elements;
+
+static bool moved_by_cols(const Group *gr, const Expr *read)
+{
+    for (int c = 0; c < gr->n_cols; c++)
+        for (int d = 0; d < read->tensor->rank; d++)
+            if (idx_uses(read->at[d], gr->cols[c]))
+                return true;
+    return false;
+}
+
+static void note_exact(const Expr *e, void *ctx)
+{
+    Elements *x = ctx;
+
+    x->found |= e->kind == E_READ && e->tensor->type == T_F32 &&
+                moved_by_cols(x->group, e);
+}
+
+/* Whether what columns have is read or stored in f32. */
+static bool has_exact(const Group *gr)
+{
+    Elements x = {.group = gr};
+
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        if (!s->over_cols)
+            continue;
+        expr_visit(s->value, note_exact, &x);
+        x.found |= s->op == R_NONE && s->tensor && s->tensor->type == T_F32;
+    }
+    return x.found;
+}
+
+static void note_element(const Expr *e, void *ctx)
+{
+    Elements *x = ctx;
+    const Group *gr = x->group;
+
+    if (e->kind == E_LOCAL)
+        x->found |= gr->step[e->local].op == R_NONE &&
+                    gr->step[e->local].over_cols;
+    for (int c = 0; c < gr->n_cols; c++)
+        x->found |= (e->kind == E_READ || e->kind == E_INDEX) &&
+                    expr_uses(e, gr->cols[c]);
+}
+
+static bool is_of_row(const Group *gr, const Expr *e)
+{
+    Elements x = {.group = gr};
+
+    expr_visit(e, note_element, &x);
+    return !x.found;
+}
+
+/* Whether e is what an element is more than a value of its row. */
+static bool is_difference(const Group *gr, const Expr *e)
+{
+    if (e->kind == E_LOCAL && gr->step[e->local].op == R_NONE)
+        return is_difference(gr, gr->step[e->local].value);
+    if (e->kind == E_CAST)
+        return is_difference(gr, e->arg[0]);
+    if (e->kind != E_BINARY || !type_is_float(e->type))
+        return false;
+    return (e->fn == F_SUB || e->fn == F_MUL) && is_of_row(gr, e->arg[1]) &&
+           (e->fn == F_SUB || is_difference(gr, e->arg[0]));
+}
+
+static const Expr *power_of_2(Graph *g, const Expr *e, void *ctx)
+{
+    Elements *x = ctx;
+
+    if (e->kind != E_UNARY || e->fn != F_EXP ||
+        !is_difference(x->group, e->arg[0]))
+        return NULL;
+    x->found = true;
+    return expr_unary(g, F_EXP2,
+                      expr_binary(g, F_MUL, e->arg[0],
+                                  expr_const(g, (float)M_LOG2E, T_F32), T_F32),
+                      e->type);
+}
+
+const Group *functions_powers(Graph *g, const Group *gr)
+{
+    Elements x = {.group = gr};
+    const Expr *value[MAX_STEPS];
+
+    if (has_exact(gr))
+        return gr;
+    for (int i = 0; i < gr->n_step; i++)
+        value[i] = !gr->step[i].over_cols
+                       ? gr->step[i].value
+                       : expr_rewrite(g, gr->step[i].value, power_of_2, &x);
+    if (!x.found)
+        return gr;
+    Group *own = arena_new_of(g->arena, Group);
+    *own = *gr;
+    own->step = arena_array(g->arena, Step, gr->n_step);
+    memcpy(own->step, gr->step, sizeof(Step) * (size_t)gr->n_step);
+    for (int i = 0; i < gr->n_step; i++)
+        own->step[i].value = value[i];
+    return own;
 }

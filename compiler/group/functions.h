@@ -1,4 +1,5 @@
-/* functions.h - gelu of sums that go to 16 bits.
+/* functions.h - functions as close as 16 bits ask for: gelu of sums, and
+ * powers of e in a softmax.
  *
  * A sum of many products that goes to 16 bits alone is off by more than f32's
  * last places, and what is stored by much more; dcc_gelu16 is no closer to
@@ -18,5 +19,12 @@ void functions_to_16_bits(Graph *g, const Group *gr, const Expr **value,
 /* The same of a value e, of a product's sum, that is rounded to 16 bits and
  * only then a term of another: a quarter of what the rounding may add. */
 const Expr *functions_of_factor(Graph *g, const Expr *e);
+
+/* gr with powers of e of what its elements are more than a value of their row,
+ * a softmax's, as powers of 2, which may be as close as the instruction has
+ * them: 2^-22 of one, and 2^-24 of its argument, of which f32 has no more than
+ * 128. What is read and stored along the columns has 16 bits; gr itself where
+ * some has 32, or there are no such powers. */
+const Group *functions_powers(Graph *g, const Group *gr);
 
 #endif

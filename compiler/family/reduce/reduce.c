@@ -121,8 +121,10 @@ static const void *reduce_open(Graph *g, const Group *gr, const Options *o,
     if ((*why = refuse(gr)))
         return NULL;
     ReduceForm *f = arena_new_of(g->arena, ReduceForm);
-    gr = nest_merged(g, gr, 0);
+    const Group *merged = nest_merged(g, gr, 0);
+    gr = functions_powers(g, merged);
     f->graph = g;
+    f->powers = gr != merged;
     f->group = gr;
     f->plain = nest_plain(g, gr);
     f->options = o;

@@ -40,6 +40,7 @@ typedef struct ReduceForm {
     const Group *group; /* as it came, and as nest_plain has it */
     const Group *plain;
     const Options *options;
+    bool powers;            /* of 2, as the instruction has them */
     const Var **rows, **stored_rows, **cols;
     Schedule plan;
     Keep keep[2];           /* without and with values */

@@ -608,6 +608,7 @@ void reduce_build(const void *form, const Variant *v, Kernel *k)
     r.group = (Group *)r.body.group;
     gr = r.group;
     r.body.along_rows = r.mode == MODE_COLUMNS;
+    r.body.print.ex2 = f->powers;
     r.chunk = cprint_fresh(&r.body.print, "chunk");
     k->family = "reduce";
     k->variant = reduce_text(form, v);
