@@ -218,7 +218,8 @@ Test(variants, rows_that_data_name)
 }
 
 /* A row's last vector, which ends in padding, is apart from those that lanes
- * add up unasked; and powers of e are the instruction's, for 16 bits alone. */
+ * add up unasked; powers of e are the instruction's, for 16 bits alone; and
+ * what a condition gives to one lane is loaded once. */
 Test(variants, labels)
 {
     static const char *const type[] = {"f16", "f32"};
@@ -247,6 +248,8 @@ Test(variants, labels)
         cr_expect(strstr(text, "// partly beyond the row"), "%s", text);
         cr_expect_eq(strstr(text, "dcc_ex2(") != NULL, i == 0, "%s", text);
         cr_expect_eq(strstr(text, "expf(") != NULL, i == 1, "%s", text);
+        cr_expect(strstr(text, "const float d_loss_u_val = d_loss_u["), "%s",
+                  text);
         buf_free(&b);
         arena_free(f.arena);
     }

@@ -720,6 +720,7 @@ static void lane_steps(Body *b, Tree *out, const int *step, int n)
     body_weave_reads(b, out, &r);
     for (int i = 0; i < r.n; i++)
         stage_read(b, out, r.read[i]);
+    const char **once = body_read_once(b, out, &r);
     for (int i = 0; i < n; i++)
         own[i] = is_own(b, step, n, step[i]);
     for (int i = 0; i < n; i++) {
@@ -736,6 +737,7 @@ static void lane_steps(Body *b, Tree *out, const int *step, int n)
     CScope scope = cprint_open(&b->print);
     cprint_name(&b->print, b->along,
                 arena_printf(b->graph->arena, "(%s + %s)", b->base, b->lane));
+    body_hold_once(b, &r, once);
     for (int i = 0; i < n; i++)
         cprint_count(&b->print, b->group->step[step[i]].value);
     for (int i = 0; i < n; i++)

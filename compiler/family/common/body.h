@@ -157,6 +157,11 @@ int weave_reads(Graph *g, const Expr *const *read, int n, int i, const Var *v,
                 int vec, int64_t *run, int *place);
 /* Loads those of a body's vectors. */
 void body_weave_reads(Body *b, Tree *out, const Reads *r);
+/* Names of reads[] that are of one place for all lanes, under conditions of
+ * each: loaded ahead of the lanes' loop; NULL for others. once.c */
+const char **body_read_once(Body *b, Tree *out, const Reads *r);
+/* Inside of it: each lane takes it as its condition says. */
+void body_hold_once(Body *b, const Reads *r, const char *const *name);
 bool read_uses(const Expr *e, const Var *v);
 /* Whether s stores lanes as vectors. */
 bool body_stores_vectors(const Body *b, const Step *s);
