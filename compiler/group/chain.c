@@ -173,6 +173,7 @@ static void absorb_rows(Form *f, Group *const *unit, int n)
 
     while (gr->step[a.sum].op == R_NONE)
         a.sum++;
+    a.uses = gr->step[a.sum].tensor != NULL; /* it is read as it is, too */
     for (int i = a.sum + 1; i < gr->n_step; i++)
         if (gr->step[i].tensor || gr->step[i].value->kind != E_LOCAL)
             expr_rewrite(f->g, gr->step[i].value, count_uses, &a);
