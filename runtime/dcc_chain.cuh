@@ -158,6 +158,40 @@ DCC_DEVICE void dcc_row_sums(float (&sum)[2])
     sum[1] = dcc_warp_sum<4>(sum[1]);
 }
 
+// 1 / x of a power of two between 2^-126 and 2^126.
+DCC_DEVICE float dcc_inverse_power(float x)
+{
+    return __int_as_float(0x7f000000 - __float_as_int(x));
+}
+
+// Rows of any size as f16 holds them: score *= scale, a power of two for each
+// row, by which its greatest is 2^7 at first; where one comes that is 2^15 so,
+// it is scaled anew, and what the row has so far by `grow`.
+template <int N>
+DCC_DEVICE void dcc_fit_rows(float (&score)[N], float (&scale)[2],
+                             float (&grow)[2], bool again)
+{
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+        float most = 0.0f;
+#pragma unroll
+        for (int c = 0; c < N; ++c)
+            if (c / 2 % 2 == r)
+                most = fmaxf(most, fabsf(score[c]));
+        most = dcc_warp_max<4>(most);
+        const int to = min(261 - (__float_as_int(most) >> 23), 253) << 23;
+        const bool fits = again && most * scale[r] < 32768.0f;
+        grow[r] = fits || !again
+                      ? 1.0f
+                      : __int_as_float(to) * dcc_inverse_power(scale[r]);
+        scale[r] = fits ? scale[r] : __int_as_float(to);
+#pragma unroll
+        for (int c = 0; c < N; ++c)
+            if (c / 2 % 2 == r)
+                score[c] *= scale[r];
+    }
+}
+
 // Sums of rows, which lie as scores do, times `grow` of the row.
 template <int N> DCC_DEVICE void dcc_grow(float (&sums)[N], const float *grow)
 {
@@ -281,6 +315,18 @@ DCC_DEVICE void dcc_add_low(float (&sums)[N], const float (&low)[N])
 #pragma unroll
     for (int c = 0; c < N; ++c)
         sums[c] += low[c] * (1.0f / 2048);
+}
+
+// The same of rows that dcc_fit_rows scaled.
+template <int N>
+DCC_DEVICE void dcc_add_low(float (&sums)[N], const float (&low)[N],
+                            const float (&scale)[2])
+{
+    const float by[2] = {dcc_inverse_power(scale[0]),
+                         dcc_inverse_power(scale[1])};
+#pragma unroll
+    for (int c = 0; c < N; ++c)
+        sums[c] = (sums[c] + low[c] * (1.0f / 2048)) * by[c / 2 % 2];
 }
 
 // Sums of 16 rows, of which there are `rows`, where products leave them: `to`

@@ -59,9 +59,14 @@ model ab_twin_heads { input q : f16[2, 140, 4 * 64]; input k : f16[2, 140, 4 * 6
   vs[b, h in 0..4, i, d in 0..64] = v[b, i, h * 64 + d]; a = attention(qs, ks, vs, causal = true);
   o[b, i, e in 0..4 * 64] : f16 = a[b, e / 64, i, e % 64];
   loss = ab_loss(o); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }
-// a result in f16 of a sum that others read before it is divided
+// a key that all but nobody looks at: what its gradient sums is far below f16's range, and below others'
+model ab_far { input q : f16[2, 2, 128, 64]; input k : f16[2, 2, 192, 64]; input v : f16[2, 2, 192, 64]; input b : f32[192];
+  s[b, h, i, j] : f32 = (sum(d) q[b, h, i, d] * k[b, h, j, d]) * 0.1 + b[j] - 45.0 * (j == 3); p : f16 = softmax(s);
+  y[b, h, i, e] : f16 = sum(j) p[b, h, i, j] * v[b, h, j, e];
+  loss = ab_loss(y); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }
+// gradients of scores beyond it; and a result in f16 of a sum that others read before it is divided
 model ab_near { input q : f16[2, 2, 128, 64]; input k : f16[2, 2, 192, 64]; input v : f16[2, 2, 192, 64]; input b : f32[192];
-  u[b, h, j, e] = v[b, h, j, e] * (j == 7 ? 16.0 : 1.0);
+  u[b, h, j, e] = v[b, h, j, e] * (j == 7 ? 1024.0 : 1.0);
   s[b, h, i, j] : f32 = (sum(d) q[b, h, i, d] * k[b, h, j, d]) * 0.1 + b[j] - 9.0 * (j == 3); p = softmax(s);
   y[b, h, i, e] : f16 = sum(j) p[b, h, i, j] * u[b, h, j, e];
-  loss : f32 = ab_loss(y) * 64; output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }
+  loss : f32 = ab_loss(y) * 16384; output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }

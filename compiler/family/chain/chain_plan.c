@@ -31,6 +31,16 @@ bool chain_one_ring(const ChainForm *f)
     return f->lies_in && (!f->twin || f->twin->lies_in);
 }
 
+bool chain_fits_rows(const ChainForm *f)
+{
+    return f->chain->halves && !f->rows.softmax;
+}
+
+bool chain_grows(const ChainForm *f)
+{
+    return f->rows.softmax || chain_fits_rows(f);
+}
+
 ChainKernel chain_twin_of(const ChainKernel *w)
 {
     ChainKernel twin = *w;

@@ -291,7 +291,9 @@ static const Expr *times_inverse(Graph *g, const Expr *e, void *ctx)
 /* The body, without what it is where it counts for nothing. */
 static void set_body(ChainForm *f, const Expr *x)
 {
-    enum { PART = 4 }; /* instructions that make one more part of a factor */
+    /* Instructions that make one more part of a factor; and that find its
+       greatest and scale it. */
+    enum { PART = 4, FIT = 2 };
 
     x = expr_rewrite(f->a.g, x, write_out, (void *)f->chain);
     if (!f->rows.softmax)
@@ -305,7 +307,7 @@ static void set_body(ChainForm *f, const Expr *x)
     else if (chain_parts(f->chain) == 1)
         x = functions_of_factor(f->a.g, x);
     f->rows.body = x;
-    f->ops += PART * (chain_parts(f->chain) - 1);
+    f->ops += PART * (chain_parts(f->chain) - 1) + FIT * chain_fits_rows(f);
     if (x->kind == E_LOCAL)
         return;
     f->ops += expr_ops(x);

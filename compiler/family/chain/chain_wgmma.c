@@ -344,7 +344,7 @@ static void plan_pack(ChainKernel *w)
  * of columns the sums so far beside them. */
 static void plan_regs(ChainKernel *w)
 {
-    enum { OTHERS = 44, OF_TEAMS = 28, OF_TWINS = 28 };
+    enum { OTHERS = 44, OF_TEAMS = 28, OF_TWINS = 28, SCALES = 4 };
     const Chain *c = w->f->chain;
     int scores = w->bj / 2, weights = w->bj / 4, sums = w->bn / 2;
     int others = w->teams > 1 ? OF_TEAMS : c->twin ? OF_TWINS : OTHERS;
@@ -357,7 +357,8 @@ static void plan_regs(ChainKernel *w)
         w->regs = scores + weights + sums + others;
     else
         w->regs = weights + (scores > sums ? scores : sums) + others;
-    w->regs += (w->f->rows.ahead ? w->bj / 4 : 0) + 2 * w->f->rows.n_row;
+    w->regs += (w->f->rows.ahead ? w->bj / 4 : 0) + 2 * w->f->rows.n_row +
+               (chain_fits_rows(w->f) ? SCALES : 0);
 }
 
 /* Over columns that are at least a block each. */

@@ -150,6 +150,11 @@ int chain_round_up(int64_t n, int to);
 /* Whether all second products multiply what the scores are made of: a slot is
  * free behind them, and there is one ring. */
 bool chain_one_ring(const ChainForm *f);
+/* Whether rows go with powers of two, for what is made of scores is of any size
+ * and multiplied as two parts of f16: those of a softmax are powers of its own.
+ * Whether what a row has so far changes with what comes. */
+bool chain_fits_rows(const ChainForm *f);
+bool chain_grows(const ChainForm *f);
 /* Columns of all results. */
 double chain_results(const ChainForm *f);
 /* The same kernel as its twin's. */

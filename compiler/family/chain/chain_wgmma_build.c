@@ -157,6 +157,9 @@ Tree *chain_state(const ChainKernel *w)
     Arena *a = w->b.g->arena;
     double scale = w->f->rows.scale * (w->f->rows.base2 ? 1 : M_LOG2E);
 
+    if (chain_fits_rows(w->f))
+        return QUOTE(a, "float scale[2], grow[2];  // powers of two that rows "
+                        "go with, so that f16 holds them\n");
     if (!w->f->rows.softmax)
         return tree_list(a);
     return QUOTE(a,
@@ -180,7 +183,11 @@ const char *chain_weigh(const ChainKernel *w)
 {
     const ChainRows *r = &w->f->rows;
 
-    return !r->softmax ? ""
+    return chain_fits_rows(w->f)
+               ? arena_printf(w->b.g->arena,
+                              "dcc_fit_rows(%s, scale, grow, again);\n",
+                              chain_scores(w, false))
+           : !r->softmax ? ""
            : r->exact
                ? "dcc_soften<true>(score, most, sum, grow, scale, again);\n"
                : "dcc_soften(score, most, sum, grow, scale, again);\n";
@@ -188,7 +195,7 @@ const char *chain_weigh(const ChainKernel *w)
 
 const char *chain_rescale(const ChainKernel *w)
 {
-    return !w->f->rows.softmax      ? ""
+    return !chain_grows(w->f)    ? ""
            : w->f->chain->halves ? "dcc_grow(acc[0], grow);\n"
                                    "dcc_grow(low_acc[0], grow);\n"
                                  : "dcc_grow(acc[0], grow);\n";
@@ -575,7 +582,7 @@ static Tree *loop(ChainKernel *w)
         FILL("RESCALE", chain_rescale(w)), FILL_TREE("PACK", pack_scores(w)),
         FILL_INT("PENDING", chain_parts(w->f->chain) + (w->f->twin ? 1 : 0)),
         FILL("OTHER", other(w)), FILL("LOW", low(w)),
-        FILL("AGAIN", w->f->rows.softmax ? ", true" : ""),
+        FILL("AGAIN", chain_grows(w->f) ? ", true" : ""),
         FILL("READ", w->f->rows.ahead ? "read_block(block * BJ);\n" : ""));
 }
 
@@ -642,7 +649,9 @@ static void put_kernel(ChainKernel *w)
         FILL("OTHER", other(w)),
         FILL("OTHERS", f->chain->other ? ", other[BJ / 2]" : ""),
         FILL("ADD_LOW",
-             f->chain->halves ? "dcc_add_low(acc[0], low_acc[0]);\n" : ""),
+             chain_fits_rows(f) ? "dcc_add_low(acc[0], low_acc[0], scale);\n"
+             : f->chain->halves ? "dcc_add_low(acc[0], low_acc[0]);\n"
+                                : ""),
         FILL_TREE("PACK", pack_scores(w)),
         FILL_TREE("TEAM", team(w)),
         FILL_TREE("JOIN", join(w)),
@@ -684,8 +693,8 @@ static void put_kernel(ChainKernel *w)
         FILL("FIRST", first),
         FILL_TREE("STATE", chain_state(w)),
         FILL("WEIGH", chain_weigh(w)),
-        FILL("AGAIN", f->rows.softmax ? ", bool again" : ""),
-        FILL("FIRST_TIME", f->rows.softmax ? ", false" : ""),
+        FILL("AGAIN", chain_grows(f) ? ", bool again" : ""),
+        FILL("FIRST_TIME", chain_grows(f) ? ", false" : ""),
         FILL_TREE("AHEAD", chain_read_block(w)),
         FILL("READ_LAST", !f->rows.ahead ? ""
                           : teams        ? "read_block(from * BJ);\n"
