@@ -142,12 +142,23 @@ DCC_DEVICE void dcc_free_input(uint64_t *empty)
         dcc_mbar_arrive(empty);
 }
 
-// A factor of ones, of 16 bits: all threads, before products that have it.
-template <class T, int N, int K> DCC_DEVICE void dcc_wgmma_ones(T (&ones)[N][K])
+// Adds the rows of boxes of 64 columns of 16 bits, as TMA leaves them, to a
+// warp's sums: a lane has two neighbouring columns of each box.
+template <class T, int BOXES, int ROWS>
+DCC_DEVICE void dcc_add_boxes(float (&sum)[BOXES][2],
+                              const T (&box)[BOXES][ROWS][64])
 {
-    for (int i = threadIdx.x; i < N * K; i += blockDim.x)
-        ones[i / K][i % K] = dcc_from_float<T>(1.0f);
-    dcc_fence_async();
+    const int lane = threadIdx.x % 32;
+    #pragma unroll
+    for (int i = 0; i < BOXES; ++i)
+        #pragma unroll 8
+        for (int row = 0; row < ROWS; ++row) {
+            float two[2];
+            dcc_unpack<T>(two, *reinterpret_cast<const uint32_t *>(
+                &box[i][row][dcc_box_at<T>(row, lane / 4) + lane % 4 * 2]));
+            sum[i][0] += two[0];
+            sum[i][1] += two[1];
+        }
 }
 
 // Two warpgroups that share a tile do not end it together: before its last
