@@ -145,9 +145,8 @@ static void expect(int n, bool chain, const char *text)
 #define QKV                                                       \
     "input q : f16[2, 4, 512, 64]; input k : f16[2, 4, 512, 64];" \
     "input v : f16[2, 4, 512, 64];"
-#define LAST                                       \
-    "p : f16 = softmax(s); output y[b, h, i, e] =" \
-    " sum(j) p[b, h, i, j] * v[b, h, j, e];"
+#define SECOND "output y[b, h, i, e] = sum(j) p[b, h, i, j] * v[b, h, j, e];"
+#define LAST "p : f16 = softmax(s); " SECOND
 
 Test(chain, attention)
 {
@@ -385,6 +384,38 @@ Test(chain, values)
     cr_expect(strstr(text, "dcc_leave_columns(smem.of_column"), "%s", text);
     cr_expect(strstr(text, "x * 0.5f + of[0]"), "%s", text);
     arena_free(f.arena);
+}
+
+/* What a power is multiplied by goes into its exponent, if that is more than 0
+ * whatever the data are. */
+Test(chain, factors_of_powers)
+{
+    static const struct {
+        const char *factor, *want;
+    } cases[] = {{"(0.25 + each[j] * each[j])", " - log2f(0.25f + "},
+                 {"each[j]", ") * of[1]"}};
+
+    for (int i = 0; i < 2; i++) {
+        Fixture f = fixture();
+        CompileOptions o = compile_options(&f);
+        Forced ask = {.name = "chain_wgmma", .text = "any"};
+        o.forced = &ask;
+        o.n_forced = 1;
+        CudaProgram *p = compiled_body(
+            &f, arena_printf(
+                    f.arena,
+                    QKV "input each : f32[512]; input least : f32[512];"
+                    "p[b, h, i, j] : f16 = exp((sum(d) q[b, h, i, d]"
+                    " * k[b, h, j, d]) * 0.5 - least[j]) * %s;" SECOND,
+                    cases[i].factor),
+            &o);
+        Buf b = {0};
+        emit_kernel(&b, p, p->run[0].kernel);
+        const char *text = buf_take(&b, f.arena);
+        cr_expect(strstr(text, cases[i].want), "%s", text);
+        cr_expect_eq(strstr(text, "log2f") != NULL, i == 0, "%s", text);
+        arena_free(f.arena);
+    }
 }
 
 /* The loading warp has few registers where two warpgroups have many: not the

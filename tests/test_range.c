@@ -24,10 +24,11 @@ static void bounds(double lo, double hi, const char *value)
                 "input x : f32[6, 7]; input h : f16[7];"
                 " input n : i32[7] in 2..9; input b : bool[7];"
                 " p = softmax(x); c = softmax(x, axis = 0);"
-                " m[i] = max(j) x[i, j]; output y[i in 0..6, j in 0..7] : f32"
+                " m[i] = max(j) x[i, j]; z[i] = sum(j) exp(x[i, j] - m[i]);"
+                " output y[i in 0..6, j in 0..7] : f32"
                 " = %s;",
                 value));
-    Range r = value_range(g, tensor_makers(g), g->stmt[g->n_stmt - 1]->value);
+    Limits r = value_range(g, tensor_makers(g), g->stmt[g->n_stmt - 1]->value);
 
     cr_expect_eq(r.lo, lo, "%s: from %g, not %g", value, r.lo, lo);
     cr_expect_eq(r.hi, hi, "%s: to %g, not %g", value, r.hi, hi);
@@ -50,6 +51,15 @@ Test(range, of_values)
     bounds(0, 1, "1 / (1 + exp(x[i, j]))");
     bounds(0, 35, "i * (j + 1.0) * (j > i ? 1 : 0)");
     bounds(-INFINITY, INFINITY, "1 / tanh(x[i, j])");
+}
+
+/* Of sums of terms that all are there, and of what is divided by them. */
+Test(range, of_sums)
+{
+    bounds(0, 7, "z[i]");
+    bounds(0.5 / 7, INFINITY, "0.5 / z[i]");
+    bounds(-INFINITY, INFINITY, "x[i, j] / z[i]");
+    bounds(0, INFINITY, "exp(x[i, j]) / z[i]");
 }
 
 /* One value among others: which one it is matters. */

@@ -11,16 +11,16 @@ typedef struct Ranges {
     int left; /* steps */
 } Ranges;
 
-static Range ask(Ranges *r, const Expr *e);
+static Limits ask(Ranges *r, const Expr *e);
 
-static const Range any = {-INFINITY, INFINITY};
+static const Limits any = {-INFINITY, INFINITY};
 
-static Range both(Range a, Range b)
+static Limits both(Limits a, Limits b)
 {
-    return (Range){fmin(a.lo, b.lo), fmax(a.hi, b.hi)};
+    return (Limits){fmin(a.lo, b.lo), fmax(a.hi, b.hi)};
 }
 
-double range_magnitude(Range r)
+double range_magnitude(Limits r)
 {
     return fmax(fabs(r.lo), fabs(r.hi));
 }
@@ -154,39 +154,41 @@ static bool covers(Ranges *r, const Expr *b, const Expr *a, Reduce op, Func fn)
 /* ---- arithmetic --------------------------------------------------------- */
 
 /* The hull of four; with a NaN among them nothing is known. */
-static Range hull(double a, double b, double c, double d)
+static Limits hull(double a, double b, double c, double d)
 {
     if (isnan(a) || isnan(b) || isnan(c) || isnan(d))
         return any;
-    return (Range){fmin(fmin(a, b), fmin(c, d)), fmax(fmax(a, b), fmax(c, d))};
+    return (Limits){fmin(fmin(a, b), fmin(c, d)), fmax(fmax(a, b), fmax(c, d))};
 }
 
-static Range multiply(Range a, Range b)
+static Limits multiply(Limits a, Limits b)
 {
     return hull(a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi);
 }
 
-static Range divide(Ranges *r, const Expr *e, Range a, Range b)
+static Limits divide(Ranges *r, const Expr *e, Limits a, Limits b)
 {
     if (a.lo >= 0 && covers(r, e->arg[1], e->arg[0], R_SUM, F_COUNT))
-        return (Range){0, 1};
+        return (Limits){0, 1};
+    if (a.lo >= 0 && b.lo == 0 && b.hi > 0)
+        return (Limits){a.lo / b.hi, INFINITY};
     if (b.lo <= 0 && b.hi >= 0)
         return any;
     return hull(a.lo / b.lo, a.lo / b.hi, a.hi / b.lo, a.hi / b.hi);
 }
 
-static Range subtract(Ranges *r, const Expr *e, Range a, Range b)
+static Limits subtract(Ranges *r, const Expr *e, Limits a, Limits b)
 {
-    Range d = hull(a.lo - b.hi, a.lo - b.hi, a.hi - b.lo, a.hi - b.lo);
+    Limits d = hull(a.lo - b.hi, a.lo - b.hi, a.hi - b.lo, a.hi - b.lo);
 
     if (d.hi > 0 && covers(r, e->arg[1], e->arg[0], R_MAX, F_MAX))
         d.hi = 0;
     return d;
 }
 
-static Range of_operator(Ranges *r, const Expr *e)
+static Limits of_operator(Ranges *r, const Expr *e)
 {
-    Range a = ask(r, e->arg[0]), b = ask(r, e->arg[1]);
+    Limits a = ask(r, e->arg[0]), b = ask(r, e->arg[1]);
 
     switch (e->fn) {
     case F_ADD:
@@ -194,14 +196,14 @@ static Range of_operator(Ranges *r, const Expr *e)
     case F_SUB:
         return subtract(r, e, a, b);
     case F_MUL:
-        return expr_equal(e->arg[0], e->arg[1]) ? (Range){0, multiply(a, b).hi}
+        return expr_equal(e->arg[0], e->arg[1]) ? (Limits){0, multiply(a, b).hi}
                                                 : multiply(a, b);
     case F_DIV:
         return type_is_float(e->type) ? divide(r, e, a, b) : any;
     case F_MIN:
-        return (Range){fmin(a.lo, b.lo), fmin(a.hi, b.hi)};
+        return (Limits){fmin(a.lo, b.lo), fmin(a.hi, b.hi)};
     case F_MAX:
-        return (Range){fmax(a.lo, b.lo), fmax(a.hi, b.hi)};
+        return (Limits){fmax(a.lo, b.lo), fmax(a.hi, b.hi)};
     default:
         return any;
     }
@@ -209,16 +211,16 @@ static Range of_operator(Ranges *r, const Expr *e)
 
 /* What a type cannot hold becomes another value: integers wrap around, large
  * f16 are infinite. */
-static Range within(Range r, Type t)
+static Limits within(Limits r, Type t)
 {
     double most = t == T_F16 ? 65504 : type_is_float(t) ? INFINITY : 0x1p31 - 1;
 
     return range_magnitude(r) > most ? any : r;
 }
 
-static Range of_binary(Ranges *r, const Expr *e)
+static Limits of_binary(Ranges *r, const Expr *e)
 {
-    Range v = of_operator(r, e);
+    Limits v = of_operator(r, e);
 
     return type_is_float(e->type) ? v : within(v, e->type);
 }
@@ -236,26 +238,26 @@ static bool rises(Func f)
     return false;
 }
 
-static Range of_unary(Ranges *r, const Expr *e)
+static Limits of_unary(Ranges *r, const Expr *e)
 {
-    Range a = ask(r, e->arg[0]), f = any;
+    Limits a = ask(r, e->arg[0]), f = any;
 
     if (rises(e->fn) && fold_func(e->fn, false, &a.lo, &f.lo) &&
         fold_func(e->fn, false, &a.hi, &f.hi))
         return f;
     switch (e->fn) {
     case F_NEG:
-        return (Range){-a.hi, -a.lo};
+        return (Limits){-a.hi, -a.lo};
     case F_ABS:
-        return (Range){a.lo > 0   ? a.lo
+        return (Limits){a.lo > 0   ? a.lo
                        : a.hi < 0 ? -a.hi
                                   : 0,
                        range_magnitude(a)};
     case F_SIN:
     case F_COS:
-        return (Range){-1, 1};
+        return (Limits){-1, 1};
     case F_SQRT:
-        return (Range){0, a.hi > 0 ? sqrt(a.hi) : 0};
+        return (Limits){0, a.hi > 0 ? sqrt(a.hi) : 0};
     default:
         return any;
     }
@@ -263,34 +265,47 @@ static Range of_unary(Ranges *r, const Expr *e)
 
 /* ---- the whole ---------------------------------------------------------- */
 
-static Range of_type(Type t)
+static Limits of_type(Type t)
 {
-    return t == T_BOOL ? (Range){0, 1}
-           : t == T_I8 ? (Range){-128, 127}
-           : t == T_U8 ? (Range){0, 255}
+    return t == T_BOOL ? (Limits){0, 1}
+           : t == T_I8 ? (Limits){-128, 127}
+           : t == T_U8 ? (Limits){0, 255}
                        : any;
 }
 
-static Range of_tensor(Ranges *r, const Tensor *t)
+/* A sum of so many terms, of which each is there. */
+static Limits of_sum(Ranges *r, const Stmt *s)
+{
+    Limits term = ask(r, s->value);
+    double n = 1;
+
+    for (int i = 0; i < s->n_red; i++)
+        n *= (double)s->red[i]->extent;
+    return hull(n * term.lo, n * term.lo, n * term.hi, n * term.hi);
+}
+
+static Limits of_tensor(Ranges *r, const Tensor *t)
 {
     const Stmt *s = maker_of(r, t);
 
     if (t->promised)
-        return (Range){(double)t->lo, (double)t->hi - 1};
+        return (Limits){(double)t->lo, (double)t->hi - 1};
+    if (s && s->op == R_SUM)
+        return within(of_sum(r, s), t->type);
     if (!s || (s->op != R_NONE && s->op != R_MAX && s->op != R_MIN))
         return of_type(t->type);
     return within(ask(r, s->value), t->type);
 }
 
-static Range ask(Ranges *r, const Expr *e)
+static Limits ask(Ranges *r, const Expr *e)
 {
     if (--r->left < 0)
         return any;
     switch (e->kind) {
     case E_CONST:
-        return (Range){e->num, e->num};
+        return (Limits){e->num, e->num};
     case E_INDEX:
-        return (Range){(double)e->idx->lo, (double)e->idx->hi};
+        return (Limits){(double)e->idx->lo, (double)e->idx->hi};
     case E_READ:
         return e->in.n && e->outside
                    ? both(of_tensor(r, e->tensor), ask(r, e->outside))
@@ -311,7 +326,7 @@ static Range ask(Ranges *r, const Expr *e)
     }
 }
 
-Range value_range(Graph *g, Stmt **maker, const Expr *e)
+Limits value_range(Graph *g, Stmt **maker, const Expr *e)
 {
     int n = 0;
 

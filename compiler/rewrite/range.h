@@ -11,14 +11,14 @@
 
 #include "graph/graph.h"
 
-typedef struct Range {
+typedef struct Limits {
     double lo, hi;
-} Range;
+} Limits;
 
 /* maker: tensor_makers'. In exact arithmetic: rounding may leave it by its own
  * error. */
-Range value_range(Graph *g, Stmt **maker, const Expr *e);
+Limits value_range(Graph *g, Stmt **maker, const Expr *e);
 /* The larger of both bounds' magnitudes. */
-double range_magnitude(Range r);
+double range_magnitude(Limits r);
 
 #endif

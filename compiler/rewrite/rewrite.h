@@ -8,6 +8,7 @@
 #include "rewrite/inplace.h"
 #include "rewrite/needed.h"
 #include "rewrite/normalise.h"
+#include "rewrite/range.h"
 #include "rewrite/simplify.h"
 
 #endif

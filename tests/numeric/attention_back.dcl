@@ -70,3 +70,10 @@ model ab_near { input q : f16[2, 2, 128, 64]; input k : f16[2, 2, 192, 64]; inpu
   s[b, h, i, j] : f32 = (sum(d) q[b, h, i, d] * k[b, h, j, d]) * 0.1 + b[j] - 9.0 * (j == 3); p = softmax(s);
   y[b, h, i, e] : f16 = sum(j) p[b, h, i, j] * u[b, h, j, e];
   loss : f32 = ab_loss(y) * 16384; output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }
+// weights whose factor may go into the exponent of their power, and not
+model ab_signs { input q : f16[2, 150, 64]; input k : f16[2, 170, 64]; input v : f16[2, 170, 64]; input m : f32[170]; input c : f32[170];
+  p[b, i, j] : f16 = exp(0.125 * (sum(d) q[b, i, d] * k[b, j, d]) - m[j] * m[j]) * c[j];
+  output y[b, i, e] : f16 = sum(j) p[b, i, j] * v[b, j, e]; }
+model ab_positive { input q : f16[2, 150, 64]; input k : f16[2, 170, 64]; input v : f16[2, 170, 64]; input m : f32[170]; input c : f32[170];
+  p[b, i, j] : f16 = exp(0.125 * (sum(d) q[b, i, d] * k[b, j, d]) - m[j] * m[j]) * (0.25 + c[j] * c[j]);
+  output y[b, i, e] : f16 = sum(j) p[b, i, j] * v[b, j, e]; }

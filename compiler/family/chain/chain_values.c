@@ -1,4 +1,5 @@
 #include "family/chain/chain_wgmma.h"
+#include "rewrite/rewrite.h"
 
 #include <math.h>
 
@@ -116,6 +117,156 @@ static const Expr *take_number(Graph *g, const Expr *e, void *ctx)
     return NULL;
 }
 
+/* ---- a power's factor in its exponent ------------------------------------ */
+
+/* 2^(x - m) c of a column's m and c, a softmax's weight, is 2^(x - (m - log2
+ * c)), and what else is multiplied by the power is divided by c, for which a
+ * column's values stand. */
+typedef struct Power {
+    const ChainForm *f;
+    Stmt **maker;
+    const Expr *is, *by, *in; /* the power, c, and both as one; or NULL */
+    bool left;                /* where it is not multiplied by what can be
+                                 divided */
+} Power;
+
+/* The same power times c, if its exponent has something that c goes into. */
+static const Expr *power_by(const ChainForm *f, const Expr *e, const Expr *c)
+{
+    Graph *g = f->a.g;
+    const Expr *x = e->kind == E_UNARY && e->fn == F_EXP2 ? e->arg[0] : NULL;
+    bool two = x && x->kind == E_BINARY && !x->arg[2] &&
+               (x->fn == F_ADD || x->fn == F_SUB);
+
+    for (int i = 0; i < 2 && two; i++) {
+        Func fn = i == 1 && x->fn == F_SUB ? F_SUB : F_ADD;
+        const Expr *m = expr_binary(g, fn, x->arg[i],
+                                    expr_unary(g, F_LOG2, c, T_F32), T_F32);
+        if (!is_apart(f, x->arg[i]) || !is_apart(f, m))
+            continue;
+        return expr_unary(g, F_EXP2,
+                          i ? expr_binary(g, x->fn, x->arg[0], m, T_F32)
+                            : expr_binary(g, x->fn, m, x->arg[1], T_F32),
+                          T_F32);
+    }
+    return NULL;
+}
+
+static bool is_product(const Expr *e)
+{
+    return e->kind == E_BINARY && e->fn == F_MUL && !e->arg[2];
+}
+
+/* c is more than 0, as what divides by it has to know. */
+static void find_power(const Expr *e, void *ctx)
+{
+    Power *p = ctx;
+    Graph *g = p->f->a.g;
+
+    for (int i = 0; i < 2 && !p->is && is_product(e); i++) {
+        const Expr *c = e->arg[1 - i];
+        if (!is_apart(p->f, c))
+            continue;
+        p->in = power_by(p->f, e->arg[i], c);
+        if (!p->in || !(value_range(g, p->maker, c).lo > 0))
+            continue;
+        p->is = e->arg[i];
+        p->by = c;
+    }
+}
+
+/* x y, where either may be 1. */
+static const Expr *product(Graph *g, const Expr *x, const Expr *y)
+{
+    return is_number(x) && x->num == 1   ? y
+           : is_number(y) && y->num == 1 ? x
+                                         : expr_binary(g, F_MUL, x, y, T_F32);
+}
+
+/* e / c where c is a factor of it; or NULL. */
+static const Expr *without(Graph *g, const Expr *e, const Expr *c)
+{
+    const Expr *x;
+
+    if (expr_equal(e, c))
+        return expr_const(g, 1, T_F32);
+    for (int i = 0; i < 2 && is_product(e); i++)
+        if ((x = without(g, e->arg[i], c)))
+            return product(g, x, e->arg[1 - i]);
+    return NULL;
+}
+
+/* e / c, where that takes no division of scores; or NULL. */
+static const Expr *over(const ChainForm *f, const Expr *e, const Expr *c)
+{
+    Graph *g = f->a.g;
+    const Expr *x = without(g, e, c), *y;
+
+    if (x)
+        return x;
+    if (is_number(e))
+        return expr_binary(g, F_DIV, e, c, T_F32);
+    if (is_apart(f, e)) /* few registers: 1 / c takes fewer than e / c */
+        return expr_binary(g, F_MUL, e, over(f, expr_const(g, 1, T_F32), c),
+                           T_F32);
+    for (int i = 0; i < 2 && is_product(e); i++)
+        if ((x = over(f, e->arg[i], c)))
+            return product(g, x, e->arg[1 - i]);
+    if (e->kind != E_BINARY || e->arg[2] || (e->fn != F_ADD && e->fn != F_SUB))
+        return NULL;
+    return (x = over(f, e->arg[0], c)) && (y = over(f, e->arg[1], c))
+               ? expr_binary(g, e->fn, x, y, T_F32)
+               : NULL;
+}
+
+/* Each product of the power. */
+static const Expr *of_power(Graph *g, const Expr *e, void *ctx)
+{
+    Power *p = ctx;
+
+    for (int i = 0; i < 2 && is_product(e); i++) {
+        if (!expr_equal(e->arg[i], p->is))
+            continue;
+        const Expr *x = over(p->f, e->arg[1 - i], p->by);
+        if (x)
+            return product(g, x, p->in);
+    }
+    return NULL;
+}
+
+static void find_left(const Expr *e, void *ctx)
+{
+    Power *p = ctx;
+
+    p->left |= expr_equal(e, p->is);
+}
+
+/* Bodies with a power's factor in its exponent, if all of them can have it. */
+static void take_factor(ChainForm *f)
+{
+    Graph *g = f->a.g;
+    ChainForm *twin = (ChainForm *)f->twin;
+    Power p = {.f = f, .maker = tensor_makers(g)};
+
+    expr_visit(f->rows.body, find_power, &p);
+    if (twin)
+        expr_visit(twin->rows.body, find_power, &p);
+    if (!p.is)
+        return;
+    const Expr *own = expr_rewrite(g, f->rows.body, of_power, &p);
+    const Expr *other =
+        twin ? expr_rewrite(g, twin->rows.body, of_power, &p) : own;
+    expr_visit(own, find_left, &p);
+    expr_visit(other, find_left, &p);
+    if (p.left)
+        return;
+    f->rows.body = own;
+    if (twin)
+        twin->rows.body = other;
+}
+
+/* ---- what is made once --------------------------------------------------- */
+
 /* e as a local, of which there is one for each value; or NULL. */
 static const Expr *local_of(ChainForm *f, const Expr *e)
 {
@@ -223,28 +374,53 @@ static double twin_ops(const ChainForm *f, const Expr *body, bool one)
     return body_ops(f, body, one) - (s.part ? body_ops(f, s.part, one) : 0);
 }
 
-static void take_values(ChainForm *f, const Expr **body)
+static void take_numbers(ChainForm *f, const Expr **body)
 {
     Graph *g = f->a.g;
-    int left = MOST_NODES;
 
     *body = expr_rewrite(g, *body, power_of_two, f);
     *body = expr_rewrite(g, *body, take_number, f);
-    *body = take_apart(f, *body, &left);
+}
+
+/* Instructions of a score by the bodies, whose parts that are apart become
+ * locals. */
+static double take_values(ChainForm *f)
+{
+    ChainForm *twin = (ChainForm *)f->twin;
+    int left = MOST_NODES, more = MOST_NODES;
+    double ops;
+
+    f->rows.body = take_apart(f, f->rows.body, &left);
+    ops = body_ops(f, f->rows.body, true);
+    if (twin) {
+        twin->rows.body = take_apart(f, twin->rows.body, &more);
+        ops += twin_ops(f, twin->rows.body, true) + 1; /* rounded, too */
+    }
+    return ops + OF_COLUMN * f->rows.n_column;
 }
 
 void chain_find_values(ChainForm *f)
 {
     ChainForm *twin = (ChainForm *)f->twin;
+    double ops = f->ops - body_ops(f, f->rows.body, false);
 
-    f->ops -= body_ops(f, f->rows.body, false);
-    take_values(f, &f->rows.body);
-    f->ops += body_ops(f, f->rows.body, true);
-    if (twin) {
-        take_values(f, &twin->rows.body);
-        f->ops += twin_ops(f, twin->rows.body, true) + 1; /* rounded, too */
+    take_numbers(f, &f->rows.body);
+    if (twin)
+        take_numbers(f, &twin->rows.body);
+    ChainRows as = f->rows, beside = twin ? twin->rows : as;
+    double plain = take_values(f);
+    ChainRows rows = f->rows, twin_rows = twin ? twin->rows : rows;
+    f->rows = as;
+    if (twin)
+        twin->rows = beside;
+    take_factor(f);
+    double joined = take_values(f);
+    if (joined >= plain) {
+        f->rows = rows;
+        if (twin)
+            twin->rows = twin_rows;
     }
-    f->ops += OF_COLUMN * f->rows.n_column;
+    f->ops = ops + fmin(joined, plain);
 }
 
 /* ---- the kernel ------------------------------------------------------ */
