@@ -208,16 +208,6 @@ static double single_clk(const ChainKernel *w, double all, double n,
                 ceil(tiles / d->sms) * copies + stores);
 }
 
-/* Clocks of the SM that ends last, of tiles that differ. */
-static double in_turns(const ChainKernel *w, const Clocks *s, double start)
-{
-    double step[CHAIN_RESIDENT + 1];
-
-    for (int n = 1; n <= w->resident; n++)
-        step[n] = step_clk(w, s, (double)n * w->consumers);
-    return chain_order_clk(w, step, start);
-}
-
 /* Clocks of the SM that ends last. */
 static double busy_clk(const ChainKernel *w, double steps, double longest)
 {
@@ -235,8 +225,9 @@ static double busy_clk(const ChainKernel *w, double steps, double longest)
         return fmax(ceil(tiles / slots) * all,
                     ceil(tiles / sms) * copies_clk(w, steps)) +
                at_once * stores_clk(w);
-    return fmax(in_turns(w, &s, tile_clk(w, at_once, step) / step),
-                tiles / sms * copies_clk(w, steps));
+    /* the longest come first, the others fill the gaps */
+    return fmax(longest * lone + tile_clk(w, 1, lone),
+                tiles / sms * fmax(all / at_once, copies_clk(w, steps)));
 }
 
 void chain_wgmma_cost(const void *form, const Variant *v, Cost *c)

@@ -411,9 +411,7 @@ const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
         return "more than 2^30 tiles";
     int one = model_thread_regs(f->a.o->device, w->threads, 1);
     int two = model_thread_regs(f->a.o->device, w->threads, 2);
-    int blocks = w->consumers > 1 || w->regs > two ? 1
-                 : w->regs > 136                   ? 2
-                                                   : CHAIN_RESIDENT;
+    int blocks = w->consumers > 1 || w->regs > two ? 1 : w->regs > 136 ? 2 : 3;
     return chain_fits(w, blocks,
                       w->consumers == 3 ? 160
                       : w->teams > 1    ? one

@@ -22,8 +22,7 @@
 #include "family/contract/contract_shared.h"
 #include "group/groups.h"
 
-enum { CHAIN_BOUNDS = 4, CHAIN_VALUES = 4,
-       CHAIN_RESIDENT = 3 }; /* tiles of chain_wgmma that an SM has at most */
+enum { CHAIN_BOUNDS = 4, CHAIN_VALUES = 4 };
 
 /* What becomes of scores: x = scale * body where they are live, -inf elsewhere,
  * of which exp(x - max x) is multiplied; or x itself, with 0 elsewhere. */
@@ -120,12 +119,9 @@ const char *chain_products(ChainForm *f, Graph *g, const Group *gr,
  * holds their columns. 1: one after the other. */
 int chain_group(const ChainForm *f);
 /* chain_order.c: blocks of columns of a tile's warpgroup, on average, and of
- * the tile with the most; whether the first rows have more than the last ones;
- * clocks of the SM that ends last, where all of its n tiles take step[n] for
- * one each, and a tile takes `start` of them besides. */
+ * the tile with the most; whether the first rows have more than the last. */
 double chain_mean_steps(const ChainKernel *w, double *longest);
 bool chain_first_longest(const ChainKernel *w);
-double chain_order_clk(const ChainKernel *w, const double *step, double start);
 /* NULL, or why the variant cannot be. */
 const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v);
 const char *chain_few_plan(ChainKernel *w, const ChainForm *f,
