@@ -62,6 +62,29 @@ Test(range, of_sums)
     bounds(0, INFINITY, "exp(x[i, j]) / z[i]");
 }
 
+/* Behind a network of products, all of which nobody looks at. */
+Test(range, of_sums_behind_products)
+{
+    enum { LEVELS = 16 };
+    Fixture f = fixture();
+    const char *text = "input t0 : f32[6, 6];";
+
+    for (int i = 0; i < LEVELS; i++)
+        text = arena_printf(f.arena,
+                            "%s t%d[i, j in 0..6] = sum(k) t%d[i, k] * t%d[k, j];",
+                            text, i + 1, i, i);
+    Graph *g = prepared(
+        &f, arena_printf(f.arena,
+                         "%s m[i] = max(j) t%d[i, j];"
+                         " z[i] = sum(j) exp(t%d[i, j] - m[i]);"
+                         " output y[i in 0..6] : f32 = 1 / z[i];",
+                         text, LEVELS, LEVELS));
+    Limits r = value_range(g, tensor_makers(g), g->stmt[g->n_stmt - 1]->value);
+
+    cr_expect_eq(r.lo, 1.0 / 6, "from %g", r.lo);
+    arena_free(f.arena);
+}
+
 /* One value among others: which one it is matters. */
 Test(range, of_two_values)
 {

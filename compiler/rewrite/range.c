@@ -9,6 +9,7 @@ typedef struct Ranges {
     Stmt **maker;
     int n_maker;
     int left; /* steps */
+    bool summed; /* of a sum's term: what sums it is made of is any */
 } Ranges;
 
 static Limits ask(Ranges *r, const Expr *e);
@@ -273,12 +274,17 @@ static Limits of_type(Type t)
                        : any;
 }
 
-/* A sum of so many terms, of which each is there. */
+/* A sum of so many terms, of which each is there: not of products of products,
+ * which may be all of a network. */
 static Limits of_sum(Ranges *r, const Stmt *s)
 {
-    Limits term = ask(r, s->value);
     double n = 1;
 
+    if (r->summed)
+        return any;
+    r->summed = true;
+    Limits term = ask(r, s->value);
+    r->summed = false;
     for (int i = 0; i < s->n_red; i++)
         n *= (double)s->red[i]->extent;
     return hull(n * term.lo, n * term.lo, n * term.hi, n * term.hi);
@@ -332,5 +338,5 @@ Limits value_range(Graph *g, Stmt **maker, const Expr *e)
 
     for (int i = 0; i < g->n_tensor; i++)
         n = g->tensor[i]->id >= n ? g->tensor[i]->id + 1 : n;
-    return ask(&(Ranges){g, maker, n, MOST_STEPS}, e);
+    return ask(&(Ranges){g, maker, n, MOST_STEPS, false}, e);
 }
