@@ -287,36 +287,41 @@ DCC_DEVICE float dcc_warps_squares(const float (*left)[S][N], int i, int k,
 
 // ---- chains: values of columns, whole lines of results ----------------------
 
-// What a lane has of K values of every 32nd of BJ columns.
-template <int K, int BJ> struct dcc_columns {
-    float of[(BJ + 31) / 32][K];
+// What a lane has of K values of every 32nd of BJ columns, or of every 32nd of
+// one of WARPS that have them in turns.
+template <int K, int BJ, int WARPS = 1> struct dcc_columns {
+    static constexpr int ALL = WARPS * 32;
+    float of[(BJ + ALL - 1) / ALL][K];
 };
 
-// f(values, column) of each of a lane's columns, from `column` on.
-template <int K, int BJ, class F>
-DCC_DEVICE dcc_columns<K, BJ> dcc_read_columns(int column, F f)
+// f(values, column) of each of a lane's columns, from the warp's `column` on.
+template <int K, int BJ, int WARPS = 1, class F>
+DCC_DEVICE dcc_columns<K, BJ, WARPS> dcc_read_columns(int column, F f)
 {
-    dcc_columns<K, BJ> c;
+    constexpr int ALL = WARPS * 32;
+    dcc_columns<K, BJ, WARPS> c;
 #pragma unroll
-    for (int q = 0; q < (BJ + 31) / 32; ++q)
-        f(c.of[q], column + q * 32 + (int)threadIdx.x % 32);
+    for (int q = 0; q < (BJ + ALL - 1) / ALL; ++q)
+        f(c.of[q], column + q * ALL + (int)threadIdx.x % 32);
     return c;
 }
 
-// By a warp: its lanes leave what they have, and it arrives.
-template <int K, int BJ>
+// By a warp, number `warp` of them: its lanes leave what they have, and it
+// arrives.
+template <int K, int BJ, int WARPS>
 DCC_DEVICE void dcc_leave_columns(float (&of_column)[K][BJ],
-                                  const dcc_columns<K, BJ> &columns,
-                                  uint64_t *arrived)
+                                  const dcc_columns<K, BJ, WARPS> &columns,
+                                  uint64_t *arrived, int warp = 0)
 {
-    const int lane = threadIdx.x % 32;
+    constexpr int ALL = WARPS * 32;
+    const int lane = threadIdx.x % 32, first = warp * 32 + lane;
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < K; ++k)
 #pragma unroll
-        for (int q = 0; q < (BJ + 31) / 32; ++q)
-            if (BJ % 32 == 0 || q * 32 + lane < BJ)
-                of_column[k][q * 32 + lane] = columns.of[q][k];
+        for (int q = 0; q < (BJ + ALL - 1) / ALL; ++q)
+            if (BJ % ALL == 0 || q * ALL + first < BJ)
+                of_column[k][q * ALL + first] = columns.of[q][k];
     __syncwarp();
     if (lane == 0)
         dcc_mbar_arrive(arrived);

@@ -478,24 +478,26 @@ Tree *chain_row_values(ChainKernel *w)
     return code;
 }
 
-Tree *chain_read_columns(ChainKernel *w)
+static Tree *read_columns(ChainKernel *w, const char *at)
 {
     const ChainForm *f = w->f;
     CPrint *cp = &w->b.cp;
-    Tree *code = tree_list(w->b.g->arena);
-    bool cut = w->bj % 32 || f->J % w->bj;
+    Arena *a = w->b.g->arena;
+    Tree *code = tree_list(a);
+    int all = 32 * (w->column_warps ? w->column_warps : 1);
+    bool cut = w->bj % all || f->J % w->bj;
 
-    if (!f->rows.n_column)
-        return code;
     CScope scope = cprint_open(cp);
     const char *col = cprint_var(cp, f->col);
     PUT(code,
-        "const auto columns = dcc_read_columns<@n, BJ>(j0, "
+        "const auto columns = dcc_read_columns<@n, BJ@warps>(@at, "
         "[&](auto &of, int @col) {\n"
         "    @CUT\n"
         "    @VALUES\n"
         "});\n",
-        FILL_INT("n", f->rows.n_column), FILL("col", col),
+        FILL_INT("n", f->rows.n_column), FILL("col", col), FILL("at", at),
+        FILL("warps", w->column_warps
+                          ? arena_printf(a, ", %d", w->column_warps) : ""),
         FILL_TREE("CUT",
                   cut ? QUOTE(code->arena, "@col = min(@col, J - 1);\n",
                               FILL("col", col))
@@ -506,20 +508,61 @@ Tree *chain_read_columns(ChainKernel *w)
     return code;
 }
 
+static Tree *leave_columns(const ChainKernel *w)
+{
+    return QUOTE(w->b.g->arena,
+                 "dcc_leave_columns(smem.of_column[first_slot], columns, "
+                 "&smem.first_full[first_slot]@part);\n",
+                 FILL("part", w->column_warps ? ", part" : ""));
+}
+
+/* Whether the warp that loads has them. */
+static bool by_loader(const ChainKernel *w)
+{
+    return w->f->rows.n_column && !w->column_warps;
+}
+
+Tree *chain_read_columns(ChainKernel *w)
+{
+    return by_loader(w) ? read_columns(w, "j0") : tree_list(w->b.g->arena);
+}
+
 Tree *chain_leave_columns(ChainKernel *w)
+{
+    return by_loader(w) ? leave_columns(w) : tree_list(w->b.g->arena);
+}
+
+/* They wait for memory at each block, which the copies need not. */
+Tree *chain_column_warps(ChainKernel *w)
 {
     Tree *code = tree_list(w->b.g->arena);
 
-    if (w->f->rows.n_column)
-        PUT(code,
-            "dcc_leave_columns(smem.of_column[first_slot], columns, "
-            "&smem.first_full[first_slot]);\n");
+    if (!w->column_warps)
+        return code;
+    PUT(code,
+        "if (threadIdx.x % 128 >= 32 && threadIdx.x % 128 < @end) {\n"
+        "    // values of columns, by warps of their own\n"
+        "    @WAIT\n"
+        "    const int part = threadIdx.x % 128 / 32 - 1;\n"
+        "    int first_slot = 0, first_phase = 0;\n"
+        "    for (int block = last; block >= begin; --block) {\n"
+        "        @READ\n"
+        "        dcc_mbar_wait(&smem.first_empty[first_slot], "
+        "first_phase ^ 1);\n"
+        "        @LEAVE\n"
+        "        dcc_next_slot<STAGES>(first_slot, first_phase);\n"
+        "    }\n"
+        "}\n",
+        FILL_INT("end", 32 * (1 + w->column_warps)),
+        FILL("WAIT", w->k->waits ? "dcc_grid_wait();\n" : ""),
+        FILL_TREE("READ", read_columns(w, "block * BJ + part * 32")),
+        FILL_TREE("LEAVE", leave_columns(w)));
     return code;
 }
 
 Tree *chain_one_lane(const ChainKernel *w, Tree *code)
 {
-    if (!w->f->rows.n_column)
+    if (!by_loader(w))
         return code;
     return QUOTE(w->b.g->arena,
                  "if (lane == 0) {\n"

@@ -370,16 +370,17 @@ static bool has_teams(const ChainKernel *w)
            w->j_tiles >= w->teams && w->stages % w->teams == 0;
 }
 
-/* Values of columns in the registers of the loading warp, which has left most
- * of its own to others where warpgroups take turns. */
+/* Values of columns in the registers of the loading warp, or of those beside
+ * it, which have left most of their own to others where warpgroups take turns.
+ */
 static bool holds_columns(const ChainKernel *w)
 {
     enum { FEW = 14, MORE = 22 };
-    int n = w->f->rows.n_column;
-    int regs = n * (int)ceil_div(w->bj, 32) + n; /* values, and where from */
+    int n = w->f->rows.n_column, warps = w->column_warps;
+    int regs = n * (int)ceil_div(w->bj, 32 * (warps ? warps : 1)) +
+               n; /* values, and where from */
 
-    return w->consumers == 1 || w->teams > 1 ||
-           regs <= (w->consumers == 3 ? MORE : FEW);
+    return !warps || regs <= (w->consumers == 3 ? MORE : FEW);
 }
 
 const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
@@ -398,6 +399,9 @@ const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
     chain_tile(w, w->bj,
                w->consumers == 1 || w->teams > 1 ? w->consumers * 128 + 32
                                                  : (w->consumers + 1) * 128);
+    enum { SPARE = 3 };
+    if (f->rows.n_column && w->consumers > 1 && w->teams == 1)
+        w->column_warps = (int)fmin(SPARE, ceil(w->bj / 32.0));
     if (w->teams > 1 && !has_teams(w))
         return "teams of one row each, or of what they cannot add";
     if ((f->tb.b.k_major || (f->twin && f->twin->tb.b.k_major)) && w->bj % 64)

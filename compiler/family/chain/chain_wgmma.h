@@ -107,6 +107,8 @@ typedef struct ChainKernel {
                            chain_wgmma: of warpgroups that have the same rows,
                            and blocks of columns in turns */
     bool holds;        /* chain_few: the rows stay in registers */
+    int column_warps;  /* that have values of columns, beside the one that
+                          loads; or 0: that one has them */
 } ChainKernel;
 
 /* NULL, or why the family cannot serve the group. */
@@ -216,11 +218,13 @@ double chain_read_ops(const ChainForm *f, const Expr *e);
  * has exponentials as powers of 2. */
 void chain_find_values(ChainForm *f);
 /* Those of the thread's rows; those of a block of columns, as all lanes of the
- * loading warp read them, and leave them in a slot; `code`, by one lane, where
- * all run; how a point's are called in `code` of each score. */
+ * loading warp read them, and leave them in a slot; or what warps beside it do;
+ * `code`, by one lane, where all run; how a point's are called in the code of
+ * each score. */
 Tree *chain_row_values(ChainKernel *w);
 Tree *chain_read_columns(ChainKernel *w);
 Tree *chain_leave_columns(ChainKernel *w);
+Tree *chain_column_warps(ChainKernel *w);
 Tree *chain_one_lane(const ChainKernel *w, Tree *code);
 void chain_name_values(ChainKernel *w);
 /* chain_reach.c: f->rows.upto and from, of a score that is selected. */

@@ -632,6 +632,14 @@ static Tree *epilogue(ChainKernel *w)
                  FILL_TREE("TWIN", chain_epilogue(twin)));
 }
 
+/* Arrivals at a slot of the scores: the copies', and warps'. */
+static const char *fills(const ChainKernel *w)
+{
+    int warps = w->column_warps ? w->column_warps : w->f->rows.n_column > 0;
+
+    return arena_printf(w->b.g->arena, "%d", 1 + warps);
+}
+
 static void put_kernel(ChainKernel *w)
 {
     const ChainForm *f = w->f;
@@ -640,6 +648,7 @@ static void put_kernel(ChainKernel *w)
     Tree *places = chain_place(w);
     bool turns = w->consumers > 1 && w->teams == 1 && w->j_tiles > 1;
     bool teams = w->teams > 1;
+    bool by_warp = f->rows.n_column && !w->column_warps;
     const char *first = arena_printf(a, "dcc_wgmma_m64n%dk16_%s<0, 0>", w->bj,
                                      type);
     const Fill fill[] = {
@@ -671,9 +680,10 @@ static void put_kernel(ChainKernel *w)
              w->k->waits ? "dcc_grid_wait();  // results, and what scores "
                            "read\n"
                          : ""),
-        FILL("LOADS", f->rows.n_column ? "< 32" : "== 0"),
-        FILL("LOADER", f->rows.n_column ? "a warp runs" : "one thread runs"),
-        FILL("FILLS", f->rows.n_column ? "2" : "1"),
+        FILL("LOADS", by_warp ? "< 32" : "== 0"),
+        FILL("LOADER", by_warp ? "a warp runs" : "one thread runs"),
+        FILL("FILLS", fills(w)),
+        FILL_TREE("COLUMNS", chain_column_warps(w)),
         FILL_TREE("LOAD_ROWS", load_rows(w)),
         FILL_TREE("READ_COLUMNS", chain_read_columns(w)),
         FILL_TREE("LOAD_FIRST", load_first(w)),
