@@ -282,7 +282,8 @@ DCC_DEVICE void dcc_pack_halves(uint32_t (&weight)[N / 8][4],
     float rest[N];
 #pragma unroll
     for (int c = 0; c < N; ++c) {
-        const float high = dcc_to_float(dcc_from_float<__half>(score[c]));
+        const float high =
+            dcc_word_value<__half>(&weight[c / 8][c / 2 % 4], c % 2);
         rest[c] = (score[c] - high) * 2048;
     }
     dcc_pack_scores<__half>(low, rest);
