@@ -44,6 +44,14 @@ Test(row_sums, products)
             " l[] : f32 = mean(n, k, p, q) f32(z[n, k, p, q]) * t[n, k, p, q];"
             " output d = grad(l, g); output e = grad(l, b);"),
         2);
+    /* with what a row has one of, as a layer norm's factors' gradients */
+    cr_expect_eq(
+        with_row_sums(
+            "input x : f16[8192, 512]; param w : f16[512, 512];"
+            " input z : f16[8192, 512]; input m : f32[8192];"
+            " output d = linear(x, w); output s[j] : f32 ="
+            " sum(i) d[i, j] * ((f32(z[i, j]) - m[i]) * rsqrt(m[i]));"),
+        1);
     /* columns that are no whole lines of a tile; f32 results */
     cr_expect_eq(
         with_row_sums(

@@ -41,14 +41,18 @@ typedef struct Reuse {
     bool found;
 } Reuse;
 
-/* A read of which one element serves several terms or results. */
+/* A read of which one element serves several terms or results, and of which
+ * there are not few. */
 static void note_reuse(const Expr *e, void *ctx)
 {
+    enum { FEW_OF = 64 };
     Reuse *r = ctx;
     const Stmt *s = r->s;
     bool red = false, all = true;
 
-    if (e->kind != E_READ)
+    if (e->kind != E_READ ||
+        tensor_elems(e->tensor) * FEW_OF <=
+            vars_points(s->out, s->n_out) * vars_points(s->red, s->n_red))
         return;
     for (int i = 0; i < s->n_red; i++) {
         bool uses = s->red[i]->extent == 1 || expr_uses(e, s->red[i]);

@@ -193,11 +193,13 @@ static void put_plain_loop(RowReduce *r, Tree *out, Tree *in, const char *col)
         FILL_TREE("BODY", in));
 }
 
-/* Whether a loop has whole vectors, and one behind them that lies partly
- * beyond the row. */
+/* Whether a loop has whole vectors, in several turns, and one behind them that
+ * lies partly beyond the row. */
 bool reduce_leaves_last(const RowReduce *r)
 {
-    return !r->keep && !r->shift && !r->first && r->parts == 1 &&
+    enum { TURNS = 4 };
+
+    return r->chunks >= TURNS && !r->keep && !r->shift && !r->first && r->parts == 1 &&
            (r->mode == MODE_LANES || r->mode == MODE_BLOCK) && !beside(r) &&
            r->vec > 1 && r->n_cols % r->vec;
 }
