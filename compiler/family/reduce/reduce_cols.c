@@ -199,9 +199,9 @@ bool reduce_leaves_last(const RowReduce *r)
 {
     enum { TURNS = 4 };
 
-    return r->chunks >= TURNS && !r->keep && !r->shift && !r->first && r->parts == 1 &&
-           (r->mode == MODE_LANES || r->mode == MODE_BLOCK) && !beside(r) &&
-           r->vec > 1 && r->n_cols % r->vec;
+    return r->chunks >= TURNS && !r->keep && !r->shift && !r->first &&
+           r->parts == 1 && (r->mode == MODE_LANES || r->mode == MODE_BLOCK) &&
+           !beside(r) && r->vec > 1 && r->n_cols % r->vec;
 }
 
 /* The same loop, of whole vectors, and then the last one. */
