@@ -254,3 +254,21 @@ Test(variants, labels)
         arena_free(f.arena);
     }
 }
+
+/* So are both ends of a row that begins inside a vector. */
+Test(variants, ends_of_rows)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Buf b = {0};
+    CudaProgram *p = compiled_body(
+        &f, "input x : f16[1024, 50257]; output y = log_softmax(x);", &o);
+
+    emit_kernel(&b, p, p->run[0].kernel);
+    const char *text = buf_text(&b);
+    cr_expect(strstr(text, "; d + VEC <= D; "), "%s", text);
+    cr_expect(strstr(text, "if (mine && (d < 0 || d + VEC > D)) {"), "%s",
+              text);
+    buf_free(&b);
+    arena_free(f.arena);
+}

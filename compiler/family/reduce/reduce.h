@@ -103,7 +103,7 @@ void reduce_put_column(RowReduce *r, Tree *out, const char *col,
                        const char *chunk);
 /* The columns of this thread. */
 void reduce_put_loop(RowReduce *r, Tree *out, Tree *in, const char *col);
-/* Whether such a loop has whole vectors, and one behind them that lies partly
+/* Whether such a loop has whole vectors, and at an end one that lies partly
  * beyond the row: then the loop of those, and `last`. */
 bool reduce_leaves_last(const RowReduce *r);
 void reduce_put_whole_loop(RowReduce *r, Tree *out, Tree *in, Tree *last,

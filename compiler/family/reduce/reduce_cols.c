@@ -193,37 +193,66 @@ static void put_plain_loop(RowReduce *r, Tree *out, Tree *in, const char *col)
         FILL_TREE("BODY", in));
 }
 
-/* Whether a loop has whole vectors, in several turns, and one behind them that
- * lies partly beyond the row. */
+/* Whether a loop has whole vectors, in several turns, and at an end of the row
+ * one that lies partly beyond it. */
 bool reduce_leaves_last(const RowReduce *r)
 {
     enum { TURNS = 4 };
 
-    return r->chunks >= TURNS && !r->keep && !r->shift && !r->first &&
-           r->parts == 1 && (r->mode == MODE_LANES || r->mode == MODE_BLOCK) &&
-           !beside(r) && r->vec > 1 && r->n_cols % r->vec;
+    return r->chunks >= TURNS && !r->keep && !r->first && r->parts == 1 &&
+           (r->mode == MODE_LANES || r->mode == MODE_BLOCK) && !beside(r) &&
+           r->vec > 1 && (r->shift || r->n_cols % r->vec);
 }
 
-/* The same loop, of whole vectors, and then the last one. */
+/* Of a row that begins inside a vector, too. */
+static void put_ends(RowReduce *r, Tree *out, Tree *last, const char *col)
+{
+    const char *end = cprint_fresh(&r->body.print, "end");
+
+    PUT(out,
+        "for (int @end = 0; @end < 2; ++@end) {  // partly beyond the row\n"
+        "    const int @col =\n"
+        "        (@end ? (@size + @shift) / VEC * VEC : 0) - @shift;\n"
+        "    const bool mine = (@col + @shift) / VEC %\n"
+        "        THREADS == (int)threadIdx.x;\n"
+        "    if (mine && (@col < 0 || @col + VEC > @size)) {\n"
+        "        @LAST\n"
+        "    }\n"
+        "}\n",
+        FILL("end", end), FILL("col", col), FILL("size", reduce_cols_size(r)),
+        FILL("shift", r->shift_id), FILL_TREE("LAST", last));
+}
+
 void reduce_put_whole_loop(RowReduce *r, Tree *out, Tree *in, Tree *last,
                            const char *col)
 {
     const char *threads = r->mode == MODE_LANES ? "LANES" : "THREADS";
+    const char *start = text(r, "%s * VEC", r->thread);
 
+    if (r->shift)
+        start = text(r, "(int)%s - %s + (%s < %s ? THREADS * VEC : 0)", start,
+                     r->shift_id, start, r->shift_id);
     PUT(out,
         "#pragma unroll 4\n"
-        "for (@type @col = @me * VEC; @col + VEC <= @end;\n"
+        "for (@type @col = @start; @col + VEC <= @end;\n"
         "     @col += @threads * VEC) {\n"
         "    @BODY\n"
-        "}\n"
+        "}\n",
+        FILL("type", reduce_count_type(r->n_cols)), FILL("col", col),
+        FILL("start", start), FILL("end", reduce_cols_size(r)),
+        FILL("threads", threads), FILL_TREE("BODY", in));
+    if (r->shift) {
+        put_ends(r, out, last, col);
+        return;
+    }
+    PUT(out,
         "if (@me == @end / VEC % @threads) {  // partly beyond the row\n"
         "    const @type @col = @end / VEC * VEC;\n"
         "    @LAST\n"
         "}\n",
         FILL("type", reduce_count_type(r->n_cols)), FILL("col", col),
         FILL("me", r->thread), FILL("end", reduce_cols_size(r)),
-        FILL("threads", threads), FILL_TREE("BODY", in),
-        FILL_TREE("LAST", last));
+        FILL("threads", threads), FILL_TREE("LAST", last));
 }
 
 void reduce_put_loop(RowReduce *r, Tree *out, Tree *in, const char *col)
