@@ -135,7 +135,14 @@ Test(parts, kinds)
     in_parts("bf16 3", "input x : f32[64, 80]; input v : bool[80, 64];"
                        " output y[i, n] = sum(j) x[i, j] * v[j, n];");
     in_parts("f16 2", "input x : f32[64, 80]; input v : i8[80, 64];"
-                      " output y[i, n] = sum(j) tanh(x[i, j]) * v[j, n];");
+                      " output y[i, n] ="
+                      " sum(j) (x[i, j] > 0 ? 0.3 : 1.0) * v[j, n];");
+    /* all that is summed may be small, beside what its values may be */
+    in_parts("bf16 3", "input x : f32[64, 80]; input v : i8[80, 64];"
+                       " output y[i, n] = sum(j) tanh(x[i, j]) * v[j, n];");
+    in_parts("f32 2 tf32", "input x : f32[80, 64]; input v : f16[80, 64];"
+                           " p = softmax(x);"
+                           " output y[i, n] = sum(j) p[j, i] * v[j, n];");
     in_parts("f32 2 tf32", "input x : f32[64, 80]; input v : f16[80, 64];"
                            " output y[i, n] = sum(j) x[i, j] * v[j, n];");
     in_parts("", "input x : f32[63, 80]; input v : f16[80, 64];"

@@ -3,6 +3,8 @@
 #include "rewrite/simplify.h"
 #include "rewrite/walk.h"
 
+#include <math.h>
+
 /* ---- guards that are choices */
 
 static const Expr *holds(Graph *g, Guard in)
@@ -65,7 +67,8 @@ void choose_guarded(Graph *g)
 
 /* ---- halves */
 
-enum { APART = 2048 }; /* 2^11: the bits of an f16 */
+enum { APART = 2048, /* 2^11: the bits of an f16 */
+       MOST_STEPS = 3 /* between a product and where it is rounded */ };
 
 /* Worth a second product: the sum is long, and so are both sides. */
 static bool is_large(const Stmt *s, const Expr *a, const Expr *b)
@@ -210,8 +213,64 @@ static bool is_plain_store(const Stmt *s)
     return true;
 }
 
+/* Of e, which reads t: sums of it with others, and no more than it. */
+static bool is_part(const Expr *e)
+{
+    switch (e->kind) {
+    case E_READ:
+        return true;
+    case E_CAST:
+        return is_part(e->arg[0]);
+    case E_BINARY:
+        return e->fn == F_ADD || e->fn == F_SUB
+                   ? is_part(e->arg[0]) && is_part(e->arg[1])
+                   : (e->fn == F_MUL || e->fn == F_DIV) &&
+                         e->arg[1]->kind == E_CONST &&
+                         (fabs(e->arg[1]->num) <= 1) == (e->fn == F_MUL) &&
+                         is_part(e->arg[0]);
+    default:
+        return false;
+    }
+}
+
+typedef struct Reads {
+    const Tensor *t;
+    bool found;
+} Reads;
+
+static void note_read(const Expr *e, void *ctx)
+{
+    Reads *r = ctx;
+
+    r->found |= e->kind == E_READ && e->tensor == r->t;
+}
+
+/* Whether all that reads t rounds it to f16, at last: what parts of f16 lose is
+ * little beside that. */
+static bool is_rounded(const Graph *g, const Tensor *t, int steps)
+{
+    bool read = false;
+
+    for (int i = 0; i < g->n_stmt; i++) {
+        const Stmt *s = g->stmt[i];
+        Reads r = {t, false};
+        expr_visit(s->value, note_read, &r);
+        if (!r.found)
+            continue;
+        const Tensor *to = s->tensor;
+        if (s->op != R_NONE || !is_part(s->value))
+            return false;
+        if (to->type != T_F16 && (to->role != ROLE_TEMP || !steps ||
+                                  !is_rounded(g, to, steps - 1)))
+            return false;
+        read = true;
+    }
+    return read;
+}
+
 /* The factor that is scores' gradient, which the other one of f16 meets. */
-static bool find_factors(const Stmt *s, const Expr **a, const Expr **b)
+static bool find_factors(const Graph *g, const Stmt *s, const Expr **a,
+                         const Expr **b)
 {
     if (s->op != R_SUM || s->when != WHEN_RUN || s->tensor->type != T_F32 ||
         s->tensor->role != ROLE_TEMP || s->tensor->prev ||
@@ -223,7 +282,8 @@ static bool find_factors(const Stmt *s, const Expr **a, const Expr **b)
         *b = other;
     }
     return (*a)->tensor->halves && (*a)->tensor->type == T_F32 &&
-           (*b)->tensor->type == T_F16 && is_large(s, *a, *b);
+           (*b)->tensor->type == T_F16 && is_large(s, *a, *b) &&
+           is_rounded(g, s->tensor, MOST_STEPS);
 }
 
 void split_halves(Graph *g)
@@ -233,7 +293,7 @@ void split_halves(Graph *g)
 
     for (int i = 0; i < g->n_stmt; i++) {
         const Expr *a, *b;
-        if (!find_factors(g->stmt[i], &a, &b))
+        if (!find_factors(g, g->stmt[i], &a, &b))
             continue;
         int by = maker_of(g, a->tensor), k = 0;
         while (k < n && made[k].of != a->tensor)

@@ -127,14 +127,16 @@ static int bits_of(const Expr *e)
 }
 
 /* The parts of `wide` that go with what the other factor holds; NULL: there
- * are none. Integers of 8 bits are f16 and bf16. */
-static const Kind *kind_of(Parts *p, Product *f, Type other)
+ * are none. Integers of 8 bits are f16 and bf16. Two of f16 lose 2^-40 of the
+ * greatest that values may be: these must not all be so small. */
+static const Kind *kind_of(Parts *p, const Stmt *s, Product *f, Type other)
 {
-    enum { MOST = 256 }; /* 2^-40 of it is little beside what is about 1 */
-    double most =
-        range_magnitude(value_range(p->g, tensor_makers(p->g), f->wide));
+    enum { MOST = 256, SMALL = 65536 };
+    Stmt **makers = tensor_makers(p->g);
+    double most = range_magnitude(value_range(p->g, makers, f->wide));
 
-    if (other != T_BF16 && most > 0 && most <= MOST) {
+    if (other != T_BF16 && most > 0 && most <= MOST &&
+        value_least(p->g, makers, s, f->wide) >= most / SMALL) {
         enum { TOP = 15 }; /* half of what f16 holds */
         f->scale = TOP - (int)ceil(log2(most));
         return &of_f16;
@@ -491,7 +493,7 @@ PartsMade make_parts(Graph *g, const PartsWish *wish)
         Type other;
         if (!is_plain(s) || is_excepted(wish, s) ||
             !find_sides(&p, s, &f, &other) ||
-            !(f.kind = kind_of(&p, &f, other)) || !make_product(&p, &f))
+            !(f.kind = kind_of(&p, s, &f, other)) || !make_product(&p, &f))
             continue;
         made.n++;
         made.tf32 += f.kind->tf32;

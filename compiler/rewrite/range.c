@@ -332,11 +332,93 @@ static Limits ask(Ranges *r, const Expr *e)
     }
 }
 
-Limits value_range(Graph *g, Stmt **maker, const Expr *e)
+static Ranges ranges_of(Graph *g, Stmt **maker)
 {
     int n = 0;
 
     for (int i = 0; i < g->n_tensor; i++)
         n = g->tensor[i]->id >= n ? g->tensor[i]->id + 1 : n;
-    return ask(&(Ranges){g, maker, n, MOST_STEPS, false}, e);
+    return (Ranges){g, maker, n, MOST_STEPS, false};
+}
+
+Limits value_range(Graph *g, Stmt **maker, const Expr *e)
+{
+    Ranges r = ranges_of(g, maker);
+
+    return ask(&r, e);
+}
+
+/* ---- how small a value may be ------------------------------------------- */
+
+static bool sums_over(const Stmt *s, const Expr *e)
+{
+    for (int i = 0; i < s->n_red; i++)
+        if (expr_uses(e, s->red[i]))
+            return true;
+    return false;
+}
+
+/* Whether along the sum s b is one reduction of values a: of these one is the
+ * greatest, or all are the whole. */
+static bool is_whole(Ranges *r, const Stmt *s, const Expr *a, const Expr *b,
+                     Reduce op)
+{
+    return sums_over(s, a) && !sums_over(s, b) && covers(r, b, a, op, F_COUNT);
+}
+
+static bool is_relative(Ranges *r, const Stmt *s, const Expr *e)
+{
+    return e->kind == E_BINARY && e->fn == F_SUB && !e->arg[2] &&
+           is_whole(r, s, e->arg[0], e->arg[1], R_MAX);
+}
+
+/* The least that e may be if it is not 0; 0: it may be anything. What along the
+ * sum s are shares of a whole, which are 1 together, count as that, and powers
+ * of what is beside its greatest, of which one is 1. */
+static double least(Ranges *r, const Stmt *s, const Expr *e)
+{
+    const Expr *const *a = e->arg;
+
+    if (--r->left < 0)
+        return 0;
+    if (!type_is_float(e->type))
+        return 1;
+    switch (e->kind) {
+    case E_CONST:
+        return e->num == 0 ? INFINITY : fabs(e->num);
+    case E_INDEX:
+        return 1;
+    case E_READ: {
+        const Expr *more = behind(r, e);
+        return more ? least(r, s, more) : !type_is_float(e->tensor->type);
+    }
+    case E_CAST:
+        return least(r, s, a[0]);
+    case E_SELECT:
+        return fmin(least(r, s, a[1]), least(r, s, a[2]));
+    case E_UNARY:
+        return e->fn == F_NEG || e->fn == F_ABS ? least(r, s, a[0])
+               : e->fn == F_EXP || e->fn == F_EXP2
+                   ? (double)is_relative(r, s, a[0])
+                   : 0;
+    case E_BINARY:
+        if (a[2])
+            return 0;
+        if (e->fn == F_MUL)
+            return least(r, s, a[0]) * least(r, s, a[1]);
+        if (e->fn != F_DIV)
+            return 0;
+        if (a[1]->kind == E_CONST && a[1]->num != 0)
+            return least(r, s, a[0]) / fabs(a[1]->num);
+        return ask(r, a[0]).lo >= 0 && is_whole(r, s, a[0], a[1], R_SUM);
+    default:
+        return 0;
+    }
+}
+
+double value_least(Graph *g, Stmt **maker, const Stmt *s, const Expr *e)
+{
+    Ranges r = ranges_of(g, maker);
+
+    return least(&r, s, e);
 }

@@ -18,6 +18,10 @@ typedef struct Limits {
 /* maker: tensor_makers'. In exact arithmetic: rounding may leave it by its own
  * error. */
 Limits value_range(Graph *g, Stmt **maker, const Expr *e);
+/* The least magnitude of e's values in the sum s, but for zeros; of shares of a
+ * whole that s sums along, as of a softmax, that of the whole, beside which
+ * small ones do not matter. 0: they may be as small as may be. */
+double value_least(Graph *g, Stmt **maker, const Stmt *s, const Expr *e);
 /* The larger of both bounds' magnitudes. */
 double range_magnitude(Limits r);
 

@@ -84,3 +84,6 @@ model wf_window {
   input w : f32[64, 64, 3, 3];
   output y[n, k, p in 0..9, q in 0..10] = sum(c, r, s) (x[n, c, p + r - 1, q + s - 1] or 0) * w[k, c, r, s];
 }
+// a key that nobody looks at: all that its sum adds up is far below what others add up
+model wf_far { input s : f32[2, 256, 256]; input v : f16[2, 256, 64]; input b : f32[256];
+  t[h, i, j] = s[h, i, j] + b[j] - 45.0 * (j == 3); p = softmax(t); output o[h, j, e] = sum(i) p[h, i, j] * v[h, i, e]; }
