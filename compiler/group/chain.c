@@ -94,7 +94,7 @@ typedef struct Form {
     int n_other;          /* the unit that is another first, or 0 */
     Group *also;          /* it, in the same variables */
     const Tensor *beside; /* what it leaves */
-    bool halves, thirds, wide;
+    bool halves, thirds, wide, scaled;
     const ChainKept *kept;
     const Var *var[MAX_RANK]; /* of the factor's dimensions, the second's */
     int n_var;
@@ -624,7 +624,8 @@ static Group *whole(Form *f, Group *const *unit, int n)
                  .beside = f->also ? f->beside : NULL,
                  .halves = f->halves,
                  .thirds = f->thirds,
-                 .wide = f->wide};
+                 .wide = f->wide,
+                 .scaled = f->scaled};
     r->chain = c;
     r->n_step = 0;
     r->step = arena_array(g->arena, Step, c->n_first + c->n_between +
@@ -678,6 +679,7 @@ static bool take_parts(Form *f)
     f->halves = f->made->type == T_F32 && f->other->type == T_F16;
     f->thirds = f->made->type == T_F32 && f->other->type == T_BF16;
     f->wide = f->halves && !(e && e->tensor->own);
+    f->scaled = f->halves && !(e && e->tensor->halves);
     return f->halves || f->thirds;
 }
 

@@ -25,6 +25,8 @@ typedef struct Chain {
                                f16 (rewrite/halves.h), */
     bool thirds;            /* or in three of bf16, which hold all of it */
     bool wide;              /* which may be beyond f16's range */
+    bool scaled;            /* in halves, of which small ones matter: what they
+                               make is not rounded to f16 */
     Group *twin;            /* a chain of the same scores, in the same
                                variables: with a second product of its own,
                                whose steps are the group's last; or NULL */

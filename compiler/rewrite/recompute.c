@@ -322,6 +322,7 @@ static bool give_own(Recompute *r, int *at)
     r->at = *at;
     made = own_factor(r, e, high ? T_F32 : made->tensor->type,
                       made->tensor->name, v, n);
+    made->tensor->halves = high != NULL; /* so the result is rounded to f16 */
     s = g->stmt[*at = r->at];
     if (high) {
         s->op = R_SUM;

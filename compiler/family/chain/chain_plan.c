@@ -33,7 +33,7 @@ bool chain_one_ring(const ChainForm *f)
 
 bool chain_fits_rows(const ChainForm *f)
 {
-    return f->chain->halves && !f->rows.softmax;
+    return f->chain->scaled && !f->rows.softmax;
 }
 
 bool chain_grows(const ChainForm *f)

@@ -148,8 +148,8 @@ int chain_round_up(int64_t n, int to);
 /* Whether all second products multiply what the scores are made of: a slot is
  * free behind them, and there is one ring. */
 bool chain_one_ring(const ChainForm *f);
-/* Whether rows go with powers of two, for what is made of scores is of any size
- * and multiplied as two parts of f16: those of a softmax are powers of its own.
+/* Whether rows go with powers of two: what is made of scores may be of any size
+ * and is multiplied as two parts of f16. A softmax has powers of its own.
  * Whether what a row has so far changes with what comes. */
 bool chain_fits_rows(const ChainForm *f);
 bool chain_grows(const ChainForm *f);
