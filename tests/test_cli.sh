@@ -576,6 +576,13 @@ END
     grep -q 'dcc_load<8>(h_lanes, ' token.cu
 point $? "a token's position and rows are read once"
 
+# constants of a normed row are in registers before the wait, also where threads
+# have unequal shares of it
+"$dcc" "$src/examples/gpt2_decode.dcl" -D E=f16 --target=h200 -o token.cu \
+    >log 2>&1 && grep -q 'g_own\[(BK + THREADS - 1) / THREADS\]' token.cu &&
+    ! grep -q 'dcc_touch_block(&g' token.cu
+point $? "a row's constants come before the wait"
+
 # w passes by rows of x that stay; or both stay, or neither
 for sizes in "4096 14336 4096 1" "2048 2048 2048 0" "8192 8192 8192 0" \
     "16 4096 4096 1" "16 2048 4096 0"; do

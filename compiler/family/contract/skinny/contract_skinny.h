@@ -72,7 +72,7 @@ int skinny_turns(const SkinnyBuild *s);
 void skinny_put_constants(SkinnyBuild *s, Tree *b);
 /* Then values that take them, and the loop around these. */
 void skinny_keep_constants(SkinnyBuild *s, bool on);
-Tree *skinny_turn_code(Tree *body);
+Tree *skinny_turn_code(const SkinnyBuild *s, Tree *body);
 
 /* ---- what contract_stream has in common with it ------------------------ */
 

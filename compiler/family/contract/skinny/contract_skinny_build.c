@@ -321,7 +321,7 @@ static void put_x(SkinnyBuild *s, Tree *b)
     put_x_value(s, body, copied ? vec : 0);
     skinny_keep_constants(s, false);
     if (s->constants) {
-        tree_add(b, skinny_turn_code(body));
+        tree_add(b, skinny_turn_code(s, body));
         cprint_close(&x->cp, scope);
         return;
     }

@@ -360,13 +360,24 @@ static Constants constants_of(const SkinnyBuild *s)
 int skinny_turns(const SkinnyBuild *s)
 {
     const ContractBuild *x = &s->x;
-    int turns = x->p->t.bk / x->p->t.threads, n = constants_of(s).n;
+    int turns = (x->p->t.bk + x->p->t.threads - 1) / x->p->t.threads;
+    int n = constants_of(s).n;
 
-    return n && x->p->t.bk % x->p->t.threads == 0 &&
-                   n * turns <= CONSTANT_REGS &&
+    return n && n * turns <= CONSTANT_REGS &&
                    (int64_t)x->p->t.bk * x->p->t.split == x->f->c.K
                ? turns
                : 0;
+}
+
+/* Whether in the last turn some threads have nothing. */
+static bool ragged(const SkinnyBuild *s)
+{
+    return s->x.p->t.bk % s->x.p->t.threads != 0;
+}
+
+static const char *turns_text(const SkinnyBuild *s)
+{
+    return ragged(s) ? "(BK + THREADS - 1) / THREADS" : "BK / THREADS";
 }
 
 static const char *kept_constant(const Expr *read, void *ctx)
@@ -418,35 +429,45 @@ void skinny_put_constants(SkinnyBuild *s, Tree *b)
             c->id[i] = cprint_fresh(
                 &x->cp, arena_printf(b->arena, "%s_own",
                                      cprint_tensor(&x->cp, t)));
-            PUT(b, "float @id[BK / THREADS];\n", FILL("id", c->id[i]));
+            PUT(b, "float @id[@turns];\n", FILL("id", c->id[i]),
+                FILL("turns", turns_text(s)));
             PUT(in, "@id[turn] = @value;\n", FILL("id", c->id[i]),
                 FILL("value", cprint_bind(in, &x->cp, c->read[i], "t")));
         }
         PUT(b,
             "#pragma unroll\n"
-            "for (int turn = 0; turn < BK / THREADS; ++turn) {\n"
-            "    const int k = k0 + turn * THREADS + threadIdx.x;\n"
+            "for (int turn = 0; turn < @turns; ++turn) {\n"
+            "    const int k = k0 + @own;\n"
             "    @IN\n"
             "}\n",
+            FILL("turns", turns_text(s)),
+            FILL("own", ragged(s) ? "min(turn * THREADS + (int)threadIdx.x, "
+                                    "BK - 1)"
+                                  : "turn * THREADS + threadIdx.x"),
             FILL_TREE("IN", in));
         s->constants = c;
     }
     cprint_close(&x->cp, scope);
 }
 
-Tree *skinny_turn_code(Tree *body)
+Tree *skinny_turn_code(const SkinnyBuild *s, Tree *body)
 {
+    Tree *in = body;
+
+    if (ragged(s))
+        in = QUOTE(body->arena, "if (k_at < BK) {\n    @BODY\n}\n",
+                   FILL_TREE("BODY", body));
     return QUOTE(body->arena,
                  "#pragma unroll\n"
-                 "for (int turn = 0; turn < BK / THREADS; ++turn)\n"
+                 "for (int turn = 0; turn < @turns; ++turn)\n"
                  "    #pragma unroll\n"
                  "    for (int m = 0; m < BM; ++m) {\n"
                  "        const int k_at = turn * THREADS + threadIdx.x;\n"
                  "        const int k = k0 + k_at;\n"
-                 "        @BODY\n"
+                 "        @IN\n"
                  "    }\n"
                  "__syncthreads();\n",
-                 FILL_TREE("BODY", body));
+                 FILL("turns", turns_text(s)), FILL_TREE("IN", in));
 }
 
 void skinny_keep_constants(SkinnyBuild *s, bool on)
