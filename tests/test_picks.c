@@ -172,6 +172,20 @@ Test(picks, ragged_products)
     arena_free(f.arena);
 }
 
+/* Weights that one row of tiles reads: as many SMs ask for them as can. */
+Test(picks, weights_of_few_rows)
+{
+    Fixture f = fixture();
+
+    expect_pick(product(f.arena, 19, 6144, 3072), "contract_wgmma",
+                "bm=64 bn=48", NULL);
+    expect_pick(product(f.arena, 42, 6144, 4608), "contract_wgmma",
+                "bm=64 bn=48", NULL);
+    expect_pick(product(f.arena, 24, 14336, 3072), "contract_wgmma",
+                "bm=64 bn=112", NULL);
+    arena_free(f.arena);
+}
+
 /* Thin products of many blocks: these begin beside each other. */
 Test(picks, thin_products)
 {

@@ -28,7 +28,7 @@ static const WgmmaShape shapes[] = {
     {192, 176, 3, false}, {192, 144, 3, false}, {192, 112, 3, false},
     {192, 80, 3, false},  {192, 48, 3, false},  {128, 48, 2, false},
     {64, 176, 1, false},  {64, 144, 1, false},  {64, 112, 1, false},
-    {64, 80, 1, false},
+    {64, 80, 1, false},   {64, 48, 1, false},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

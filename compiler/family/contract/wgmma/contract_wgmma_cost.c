@@ -526,7 +526,8 @@ static void timeline(const Wgmma *w, Work *out)
 
 /* How much longer weights that one tile reads come from memory where some SMs
  * have a tile more than others, as the last ones are asked for by few; or where
- * some have none. */
+ * some have none: of whole sums most where few have none, as few blocks do not
+ * ask for all that the memory gives anyway. */
 static double uneven(const Wgmma *w)
 {
     const Device *d = w->f->x.o->device;
@@ -534,8 +535,10 @@ static double uneven(const Wgmma *w)
 
     if (readers(w) > 1)
         return 1;
-    if (each <= 1)
+    if (each <= 1 && wgmma_sharers(w) > 1)
         return 1 + d->hbm_uneven * (1 - each) / 2 / 2;
+    if (each <= 1)
+        return 1 + d->hbm_uneven * 2 * (1 - each) * each * each * each;
     return 1 + d->hbm_uneven * (ceil(each) / each - 1);
 }
 
