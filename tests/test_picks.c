@@ -172,6 +172,23 @@ Test(picks, ragged_products)
     arena_free(f.arena);
 }
 
+/* Rows of a window that wait for slots which others had twice, and those of a
+ * block that nothing is beside. */
+Test(picks, bands_of_windows)
+{
+    Fixture f = fixture();
+    static const char text[] =
+        "input x : f16[128, %d, %d, %d]; input w : f16[3, 3, %d];"
+        " output y[n, p in 0..%d, q in 0..%d, c] = sum(r, s)"
+        " (x[n, p + r - 1, q + s - 1, c] or 0) * w[r, s, c];";
+
+    expect_pick(arena_printf(f.arena, text, 56, 56, 168, 168, 56, 56), "map",
+                "rows=14 bands=1", NULL);
+    expect_pick(arena_printf(f.arena, text, 112, 112, 16, 16, 112, 112), "map",
+                "rows=14 bands=2", NULL);
+    arena_free(f.arena);
+}
+
 /* Weights that one row of tiles reads: as many SMs ask for them as can. */
 Test(picks, weights_of_few_rows)
 {

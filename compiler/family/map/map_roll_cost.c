@@ -295,7 +295,18 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
     double memory = model_group_bytes(g, gr, d, NULL, NULL) +
                     (r->bands ? half_held(g, gr, d, r) : 0);
     double hbm_us = memory / (d->hbm_gbs * KILO);
-    double beside = d->beside * (fmin(sm_us, hbm_us) + several * copies);
+    /* and of rows that come into slots which two others had before, two rows
+     * behind them */
+    double late = r->bands && r->down.stride == 1
+                      ? fmax(0, 1 - 2 * (double)(r->slots + 2) /
+                                        (double)band_rows(r))
+                      : 0;
+    /* and of all rows of a block of several bands that has an SM for itself,
+     * before another one */
+    if (r->bands > 1 && room < 2 && waves > 1)
+        late = 1 / (2 * waves);
+    double beside = d->beside * (fmin(sm_us, hbm_us) + several * copies +
+                                 late * hbm_us);
     Work work = {
         .pipe = PIPE_FMA,
         .flops = t->flops,
