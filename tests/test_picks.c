@@ -189,6 +189,21 @@ Test(picks, bands_of_windows)
     arena_free(f.arena);
 }
 
+/* Lone warpgroups' blocks that share a long k find little that others read. */
+Test(picks, long_splits)
+{
+    Fixture f = fixture();
+
+    expect_by(MATH_TF32,
+              "input x : f32[128, 6144]; input w : f32[2560, 6144];"
+              " output y[i, j] = sum(k) x[i, k] * w[j, k];",
+              "contract_wgmma", "bm=128 bn=128", NULL);
+    expect_pick(product(f.arena, 785, 256, 3840), "contract_wgmma",
+                "bm=64 bn=64 stages=10 consumers=1 schedule=cooperative"
+                " cluster=1 split=2", NULL);
+    arena_free(f.arena);
+}
+
 /* Weights that one row of tiles reads: as many SMs ask for them as can. */
 Test(picks, weights_of_few_rows)
 {

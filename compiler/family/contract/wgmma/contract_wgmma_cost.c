@@ -563,10 +563,25 @@ static double lines(const TmaOperand *o)
     return 2 - (double)begin / L2_LINE;
 }
 
+/* Neighbours ask for the same boxes at about the same time, and the L2 serves
+ * them with one read; fewer do where blocks share a tile's k, or rows, and
+ * weights of one tile have one that asks. Lone warpgroups that share k are out
+ * of step, the longer they go round their rings. */
+static double shared_reads(const Wgmma *w, double steps)
+{
+    const Device *d = w->f->x.o->device;
+    double half = (1 + d->l2_shared) / 2;
+
+    if (w->x.t.split == 1)
+        return d->l2_shared;
+    if (w->consumers > 1)
+        return half;
+    return 1 - (1 - half) / fmax(1, steps / w->x.t.stages / (2 * 2));
+}
+
 static void work(const Wgmma *w, Work *out)
 {
     const Contract *x = &w->f->x;
-    const Device *d = x->o->device;
     const Tile *t = &w->x.t;
     double sums = (double)t->bm * t->bn, tiles = wgmma_blocks(w);
     double steps = w->mean_steps / wgmma_sharers(w);
@@ -583,11 +598,7 @@ static void work(const Wgmma *w, Work *out)
                    w->f->pre_special * tiles * t->bm * steps * t->bk;
     out->hbm_bytes = x->hbm_bytes * far_rows(w) * uneven(w) +
                      (wgmma_skips(w) ? 0 : x->unread) + parts / 2;
-    /* Neighbours ask for the same boxes at about the same time, and the L2
-     * serves them with one read; fewer do where blocks share a tile's k, or
-     * rows, and weights of one tile have one that asks. */
-    bool apart = t->split > 1;
-    double shared = apart ? (1 + d->l2_shared) / 2 : d->l2_shared;
+    double shared = shared_reads(w, steps);
     /* What comes from memory or goes there passes the L2 besides; not so where
      * blocks share a tile's k: counted there, it says that a split which gains
      * would lose (vit_b16 at batch 1). */
