@@ -7,15 +7,15 @@
 /* The sum of a factor over k (factor_sum.h), which lies across the sum: a slot
  * has boxes of 64 rows or columns by the k of a step. Where they are the first
  * tile's of the other side, the loader's other warps sum them, a step each in
- * turns, as they lie in shared memory: a lane has two neighbours of each box.
- * All of them wait for each slot and free it: one that left slots out would not
+ * turns, as they lie in shared memory. All of them wait for each slot and free it: one that left slots out would not
  * know their phases. */
 
 enum {
     BOX = 64,
     WARPS = 3,   /* of the loader's that do not load */
     BARRIER = 3, /* theirs */
-    ROW_OPS = 5  /* a row of a box: a load, two conversions and two sums */
+    ROW_OPS = 6  /* a row of a box: half a load, two conversions, two sums, and
+                    what it waits */
 };
 
 static bool of_a(const WgmmaForm *f)
@@ -182,7 +182,7 @@ Tree *wgmma_factor_warps(WgmmaBuild *w, const FactorPlaces *at, Tree *unread)
         "        @STEPS\n"
         "        @UNREAD\n"
         "        const bool sums = @first == 0;\n"
-        "        float factor_sum[@boxes][2] = {};\n"
+        "        float factor_sum[@boxes][4] = {};\n"
         "        for (int k_tile = @begin; k_tile < @end; ++k_tile, ++step) {\n"
         "            const int slot = @slot;\n"
         "            dcc_mbar_wait(&smem.full[slot], @phase);\n"
@@ -192,12 +192,7 @@ Tree *wgmma_factor_warps(WgmmaBuild *w, const FactorPlaces *at, Tree *unread)
         "        }\n"
         "        if (!sums)\n"
         "            continue;\n"
-        "        #pragma unroll\n"
-        "        for (int i = 0; i < @boxes; ++i)\n"
-        "            #pragma unroll\n"
-        "            for (int e = 0; e < 2; ++e)\n"
-        "                smem.factor_sums[summer][i * 64 + lane * 2 + e] =\n"
-        "                    factor_sum[i][e];\n"
+        "        dcc_leave_sums(smem.factor_sums[summer], factor_sum);\n"
         "        @END\n"
         "    }\n"
         "}\n",

@@ -197,7 +197,7 @@ int wgmma_budget(const Wgmma *w)
         return (w->f->tma.m.n == 1 || w->x.t.bn > 128) && !wgmma_turns_b(w->f)
                    ? 232
                    : 216;
-    return w->cluster > 1 || beside ? 232 : 240;
+    return beside ? 224 : w->cluster > 1 ? 232 : 240;
 }
 
 /* Whether one of two warpgroups ends first. Not where copies, not products,
