@@ -142,52 +142,6 @@ DCC_DEVICE void dcc_free_input(uint64_t *empty)
         dcc_mbar_arrive(empty);
 }
 
-// Adds the rows of boxes of 64 columns of 16 bits, as TMA leaves them, to a
-// warp's sums: lanes have four neighbouring columns of each box, one half of
-// them those of even rows.
-template <class T, int BOXES, int ROWS>
-DCC_DEVICE void dcc_add_boxes(float (&sum)[BOXES][4],
-                              const T (&box)[BOXES][ROWS][64])
-{
-    const int odd = threadIdx.x % 32 / 16, four = threadIdx.x % 16;
-    #pragma unroll
-    for (int i = 0; i < BOXES; ++i)
-        #pragma unroll 2
-        for (int row = 0; row < ROWS; row += 8) {
-            dcc_vector<uint32_t, 2> pairs[4];
-            #pragma unroll
-            for (int r = 0; r < 4; ++r) {
-                const int at = dcc_box_at<T>(r * 2 + odd, four / 2);
-                dcc_read(pairs[r],
-                         &box[i][row + r * 2 + odd][at + four % 2 * 4]);
-            }
-            #pragma unroll
-            for (int r = 0; r < 4; ++r)
-                #pragma unroll
-                for (int c = 0; c < 2; ++c) {
-                    float two[2];
-                    dcc_unpack<T>(two, pairs[r].v[c]);
-                    sum[i][c * 2] += two[0];
-                    sum[i][c * 2 + 1] += two[1];
-                }
-        }
-}
-
-// Leaves them, of all rows, in shared memory.
-template <int BOXES>
-DCC_DEVICE void dcc_leave_sums(float (&to)[BOXES * 64],
-                               const float (&sum)[BOXES][4])
-{
-    #pragma unroll
-    for (int i = 0; i < BOXES; ++i)
-        #pragma unroll
-        for (int e = 0; e < 4; ++e) {
-            const float other = __shfl_xor_sync(0xffffffffu, sum[i][e], 16);
-            if (threadIdx.x % 32 < 16)
-                to[i * 64 + threadIdx.x % 16 * 4 + e] = sum[i][e] + other;
-        }
-}
-
 // Two warpgroups that share a tile do not end it together: before its last
 // products the second one waits until the first has begun all of its own, which
 // therefore are done early, and stores while the second multiplies. The first

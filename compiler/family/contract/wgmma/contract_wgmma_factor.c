@@ -7,8 +7,8 @@
 /* The sum of a factor over k (factor_sum.h), which lies across the sum: a slot
  * has boxes of 64 rows or columns by the k of a step. Where they are the first
  * tile's of the other side, the loader's other warps sum them, a step each in
- * turns, as they lie in shared memory. All of them wait for each slot and free it: one that left slots out would not
- * know their phases. */
+ * turns, as they lie in shared memory. All of them wait for each slot and free
+ * it: one that left slots out would not know their phases. */
 
 enum {
     BOX = 64,
