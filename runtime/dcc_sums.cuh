@@ -1,7 +1,7 @@
 // dcc_sums.cuh - sums of a tile: as neighbours in a thread; those that several
 // blocks share, of a cluster, by its shared memory, or any, by the workspace;
-// and over its rows; and of a factor. And what chains share with products: values of columns,
-// results by whole lines.
+// and over its rows; and of a factor. And what chains share with products:
+// values of columns, results by whole lines.
 // dcc_wgmma.cuh includes it.
 #ifndef DCC_SUMS_CUH
 #define DCC_SUMS_CUH
