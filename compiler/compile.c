@@ -19,6 +19,7 @@
 #include "emit/emit.h"
 #include "rewrite/rewrite.h"
 #include "rewrite/number.h"
+#include "rewrite/ones.h"
 #include "rewrite/parts.h"
 #include "rewrite/paths.h"
 #include "rewrite/phase.h"
@@ -223,6 +224,8 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     g->word = o->word;
     if (o->sized)
         mark_sized(g, o->sized);
+    if (try->chains)
+        drop_ones(g);
     p->n_lowered = g->n_tensor;
     p->trace = o->trace;
     if (dump_here(o, "graph"))

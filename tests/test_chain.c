@@ -590,6 +590,34 @@ Test(chain, twins)
     }
 }
 
+/* A batch of one sequence has the same chains. */
+Test(chain, batch_of_one)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    CudaProgram *p = compiled_body(
+        &f,
+        "input c : f16[1, 1024, 3 * 768]; input g : f16[1, 1024, 768];"
+        "q[b, n in 0..12, s, d in 0..64] = c[b, s, n * 64 + d];"
+        "k[b, n in 0..12, s, d in 0..64] = c[b, s, 768 + n * 64 + d];"
+        "v[b, n in 0..12, s, d in 0..64] = c[b, s, 2 * 768 + n * 64 + d];"
+        "a = attention(q, k, v, causal = true);"
+        "output o[b, s, d in 0..768] = a[b, d / 64, s, d % 64];"
+        "loss[] : f32 = sum(b, s, d) f32(o[b, s, d]) * f32(g[b, s, d]);"
+        "output dc : f16[1, 1024, 3 * 768] = f16(grad(loss, c));",
+        &o);
+    int chains = 0, twins = 0;
+
+    for (int j = 0; j < p->n_run; j++) {
+        const Group *gr = p->run[j].group;
+        chains += gr->chain != NULL;
+        twins += gr->chain && gr->chain->twin;
+    }
+    cr_expect_eq(chains, 3, "%d chains", chains);
+    cr_expect_eq(twins, 1, "%d twins", twins);
+    arena_free(f.arena);
+}
+
 /* The gradient of queries, keys and values that lie side by side is no copy of
  * theirs: they lie in it. With a part that nobody reads it is. */
 Test(chain, gradients_side_by_side)

@@ -82,3 +82,11 @@ model ab_trained { input q : f16[2, 2, 128, 64]; param k : f16[2, 2, 192, 64]; i
   s[b, h, i, j] : f32 = (sum(d) q[b, h, i, d] * k[b, h, j, d]) * 0.1 + b[j] - 25.0 * (j == 3); p : f16 = softmax(s);
   y[b, h, i, e] : f16 = sum(j) p[b, h, i, j] * v[b, h, j, e];
   loss = ab_loss(y); output loss; for w in params { g = grad(loss, w); w = w - 0.1 * g; output step[h, j, d] = sum(b) g[b, h, j, d]; } }
+// a batch of one
+model ab_one { input q : f16[1, 2, 150, 64]; input k : f16[1, 2, 150, 64]; input v : f16[1, 2, 150, 64];
+  loss = ab_loss(attention(q, k, v, causal = true)); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }
+model ab_one_flat { input c : f16[1, 140, 3 * 128];
+  q[b, h in 0..2, i, d in 0..64] = c[b, i, h * 64 + d]; k[b, h in 0..2, i, d in 0..64] = c[b, i, 128 + h * 64 + d];
+  v[b, h in 0..2, i, d in 0..64] = c[b, i, 256 + h * 64 + d]; a = attention(q, k, v, causal = true);
+  o[b, i, e in 0..128] = a[b, e / 64, i, e % 64];
+  loss = ab_loss(o); output loss; output dc = grad(loss, c); }
