@@ -494,3 +494,33 @@ Test(tabulate, functions_of_indices)
         arena_free(f.arena);
     }
 }
+
+/* Where sums of one loop's steps are one, what has been added up so far
+ * between them, with those of another loop, is not what it was: no trace
+ * compares it. */
+Test(steps, regrouped)
+{
+    Fixture f = fixture();
+    Graph *g = lowered(
+        &f,
+        "model m { input x : f32[2, 7, 5]; param w : f32[5, 5];"
+        " f : f32[2, 5] = 0; r : f32[2, 5] = 0; for t in 0..7 {"
+        " f[b, d] = tanh(x[b, t, d] + sum(e) w[d, e] * f[b, e]);"
+        " p[b, t, d] = f[b, d];"
+        " r[b, d] = tanh(x[b, 6 - t, d] + sum(e) w[e, d] * r[b, e]);"
+        " q[b, 6 - t, d] = r[b, d]; }"
+        " s[] = sum(b, t, d) p[b, t, d] * q[b, t, d];"
+        " output g = grad(s, w); }");
+    int so_far = 0, marked = 0;
+
+    simplified(g);
+    for (int i = 0; i < g->n_stmt; i++) {
+        const Tensor *t = g->stmt[i]->tensor;
+        so_far += !strcmp(t->name, "d_w_so_far");
+        marked += t->regrouped;
+        cr_expect(!t->regrouped || t->role == ROLE_TEMP);
+    }
+    cr_expect(so_far > 0 && marked >= 1 && marked <= so_far,
+              "%d so far, %d of them marked", so_far, marked);
+    arena_free(f.arena);
+}

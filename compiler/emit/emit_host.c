@@ -136,7 +136,8 @@ static bool overwritten_at_once(const CudaProgram *p, const Tensor *t,
 
 int emit_traced_after(const CudaProgram *p, const Tensor *t)
 {
-    bool whole = t->id < p->n_lowered && !t->partly && !t->twice && !t->says;
+    bool whole = t->id < p->n_lowered && !t->partly && !t->twice &&
+                 !t->regrouped && !t->says;
     int step = whole ? made_by(p, t) : -1;
 
     return step >= 0 && overwritten_at_once(p, t, step) ? -1 : step;

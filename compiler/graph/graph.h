@@ -93,6 +93,8 @@ typedef struct Tensor {
     bool stopped;       /* no gradient passes through what makes it */
     bool twice;         /* gradients read it as computed again (keep.h,
                            recompute.h), maybe rounded otherwise */
+    bool regrouped;     /* has added up other terms than the source's so far
+                           (steps_put.h): nothing to compare */
     bool promised;      /* values are in [lo, hi): an integer input's promise,
                            or known of a temporary */
     int64_t lo, hi;

@@ -310,10 +310,37 @@ const Expr *step_swap(Graph *g, const Expr *e, void *ctx)
                  : expr_const(g, 0, e->type);
 }
 
+static void note_regrouped(const Expr *e, void *ctx)
+{
+    *(bool *)ctx |= e->kind == E_READ && e->tensor->regrouped;
+}
+
+/* From the first of the members' readers to the last, which has all of them,
+ * sums so far are other ones. */
+static void mark_regrouped(const Steps *x)
+{
+    const Graph *g = x->g;
+    int first = g->n_stmt, last = 0;
+
+    for (int m = 0; m < x->n_m; m++) {
+        int at = x->first_read[x->m[m].s->tensor->id];
+        first = at < first ? at : first;
+        last = at > last ? at : last;
+    }
+    for (int i = first; i < last; i++) {
+        bool found = false;
+        for (int m = 0; m < x->n_m; m++)
+            found |= i == x->first_read[x->m[m].s->tensor->id];
+        expr_visit(g->stmt[i]->value, note_regrouped, &found);
+        g->stmt[i]->tensor->regrouped |= found;
+    }
+}
+
 void steps_put_sum(Steps *x, Tensor *sum, int pos)
 {
     bool put = false;
 
+    mark_regrouped(x);
     for (int m = 0; m < x->n_m; m++) {
         const Tensor *t = x->m[m].s->tensor;
         Stmt *r = x->g->stmt[x->first_read[t->id]];
