@@ -28,7 +28,7 @@ static const WgmmaShape shapes[] = {
     {192, 176, 3, false}, {192, 144, 3, false}, {192, 112, 3, false},
     {192, 80, 3, false},  {192, 48, 3, false},  {128, 48, 2, false},
     {64, 176, 1, false},  {64, 144, 1, false},  {64, 112, 1, false},
-    {64, 80, 1, false},   {64, 48, 1, false},
+    {64, 80, 1, false},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -39,6 +39,10 @@ static const WgmmaShape part_shapes[] = {
     {64, 160, 1, false},
 };
 enum { N_PART_SHAPES = sizeof part_shapes / sizeof *part_shapes };
+
+/* Of weights that one row of tiles reads: turned they took longer. */
+static const WgmmaShape few_shapes[] = {{64, 48, 1, false}};
+enum { N_FEW_SHAPES = sizeof few_shapes / sizeof *few_shapes };
 
 /* Of eights that are no sixteens: of rows that are columns of the result. */
 static const WgmmaShape odd_shapes[] = {
@@ -422,6 +426,9 @@ int wgmma_space(const void *form, Variant **out)
     for (int i = 0; i < N_PART_SHAPES; i++)
         if (sensible(form, &part_shapes[i]))
             add_shape(&s, &part_shapes[i], s.form->turned);
+    for (int i = 0; !s.form->turned && i < N_FEW_SHAPES; i++)
+        if (sensible(form, &few_shapes[i]))
+            add_shape(&s, &few_shapes[i], true);
     for (int i = 0; s.form->turned && i < N_ODD_SHAPES; i++)
         if (sensible(form, &odd_shapes[i]))
             add_shape(&s, &odd_shapes[i], true);
