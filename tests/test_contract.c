@@ -543,6 +543,12 @@ static int count_wgmma(int M, int N, const char *words)
     return count_wgmma_of("nt", M, N, words);
 }
 
+/* Weights that one row of tiles reads have tiles of 48 columns, too. */
+Test(contract, tiles_of_few_rows)
+{
+    cr_assert_gt(count_wgmma(19, 6144, "bm=64 bn=48 "), 0);
+}
+
 /* Columns that lie side by side come in boxes of 64, the last one in part. */
 Test(contract, tiles_of_half_a_box)
 {
