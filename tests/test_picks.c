@@ -204,6 +204,32 @@ Test(picks, long_splits)
     arena_free(f.arena);
 }
 
+/* Steps that the loading thread asks for ahead of its loop. */
+static int64_t early(const char *text)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    int64_t n = 0;
+
+    o.model.dependent = false;
+    CudaProgram *p = compiled_body(&f, text, &o);
+    const Kernel *k = p->run[0].kernel;
+    for (int i = 0; i < k->n_constant; i++)
+        if (!strcmp(k->constant[i].name, "EARLY"))
+            n = k->constant[i].value;
+    arena_free(f.arena);
+    return n;
+}
+
+/* Of large slots few, which the first products wait for. */
+Test(picks, first_steps)
+{
+    cr_expect_eq(early("input x : f16[2048, 2048]; param w : f16[2048, 2048];"
+                       " output y = linear(x, w);"), 2);
+    cr_expect_eq(early("input x : f16[50, 3584]; param w : f16[13824, 3584];"
+                       " output y = linear(x, w);"), 4);
+}
+
 /* Weights that one row of tiles reads: as many SMs ask for them as can. */
 Test(picks, weights_of_few_rows)
 {

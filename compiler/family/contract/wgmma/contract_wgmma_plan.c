@@ -664,11 +664,12 @@ bool wgmma_apart(const Wgmma *w, const TmaOperand *o, int d)
            o->dim[d].axis == &w->f->tma.m.axis[0];
 }
 
-/* More of them keep the consumers from their first step. */
+/* More of them keep the consumers from their first step: of tiles of several
+ * warpgroups, whose slots are large, or of a cluster half as many do. */
 int wgmma_early(const Wgmma *w)
 {
     enum { FEW = 4 };
-    int few = w->cluster > 1 ? FEW / 2 : FEW;
+    int few = w->cluster > 1 || w->consumers > 1 ? FEW / 2 : FEW;
     int steps = w->x.t.stages < few ? w->x.t.stages : few;
 
     return w->least_steps < steps ? (int)w->least_steps : steps;
