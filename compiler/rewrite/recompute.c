@@ -201,7 +201,7 @@ static bool is_plain(const Stmt *s)
         (role != ROLE_TEMP && role != ROLE_OUTPUT))
         return false;
     for (int d = 0; d < s->tensor->rank; d++)
-        if (!idx_is_var(s->store[d]))
+        if (!idx_is_var(s->store[d]) && s->tensor->dim[d] > 1)
             return false;
     return true;
 }
