@@ -281,6 +281,23 @@ Test(picks, rows_in_pieces)
                 "map", "", NULL);
 }
 
+/* Two sums of what is read from four tensors take more registers than leave an
+ * SM room for two blocks of 512 threads with vectors of 8. */
+Test(picks, columns_of_many_vectors)
+{
+    expect_pick("input a : f16[4096, 768]; input b : f16[4096, 768];"
+                " input h : f16[4096, 768]; input k : f16[4096, 768];"
+                " param g : f16[768]; input m : f32[4096]; input s : f32[4096];"
+                " input u : f32[4096]; y[i, j] : f16 = a[i, j] + k[i, j] +"
+                " b[i, j] * (g[j] * s[i]) + (h[i, j] - m[i]) * u[i];"
+                " output p[c in 0..64, j] : f32 ="
+                " sum(q in 0..64) f32(y[64 * c + q, j]);"
+                " output r[c in 0..64, j] : f32 = sum(q in 0..64)"
+                " b[64 * c + q, j] * ((h[64 * c + q, j] - m[64 * c + q])"
+                " * s[64 * c + q]); output y;",
+                "reduce", "columns", "threads=512 vec=8");
+}
+
 /* What data say where to read, and what a row has one of, takes few registers
  * of a tile's: the table's gradient beside rows that were looked up. */
 Test(picks, table_of_words)

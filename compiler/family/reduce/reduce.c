@@ -115,6 +115,23 @@ static void count_divisions(const Expr *e, void *ctx)
           e->arg[1]->kind == E_LOCAL;
 }
 
+/* Reads of columns of which rows that are stored side by side have vectors. */
+static int count_row_vectors(const ReduceForm *f)
+{
+    const Group *gr = f->plain;
+    const Var *row = reduce_fastest(f->stored_rows, gr->n_rows);
+    int all[MAX_STEPS] = {0}, n = 0, vectors = 0;
+    Reads r;
+
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].over_cols)
+            all[n++] = i;
+    reads_of(f->graph, gr, all, n, &r);
+    for (int i = 0; i < r.n && row; i++)
+        vectors += read_uses(r.read[i], row) && over_cols(gr, r.read[i]);
+    return vectors;
+}
+
 static const void *reduce_open(Graph *g, const Group *gr, const Options *o,
                                const char **why)
 {
@@ -133,6 +150,7 @@ static const void *reduce_open(Graph *g, const Group *gr, const Options *o,
     for (int values = 0; values < 2; values++)
         find_keep(f, values, &f->keep[values]);
     f->read = main_read(f->plain);
+    f->row_vectors = count_row_vectors(f);
     f->census = census_take(g, f->plain, o->device);
     for (int i = 0; i < f->plain->n_step; i++)
         if (f->plain->step[i].over_cols)

@@ -47,6 +47,7 @@ typedef struct ReduceForm {
     Census *census;
     double quotients;       /* divisions by a value of the row, an element */
     double bytes, in;       /* model_group_bytes of group */
+    int row_vectors;        /* reads of columns that neighbouring rows move */
     const Expr *read;       /* main_read, or NULL */
     const Idx *from, *to;   /* data say which columns the sums of a row have:
                                the first, and the first behind them; or NULL */

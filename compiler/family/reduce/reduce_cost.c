@@ -173,6 +173,16 @@ double reduce_least(const void *form)
     return model_least(f->options->device, PIPE_FMA, t.flops * f->part);
 }
 
+/* Vectors of a thread: columns' sums, and what they are of. */
+static int vectors(const RowReduce *r, const ReduceForm *f)
+{
+    int n = f->row_vectors;
+
+    for (int i = 0; i < r->group->n_step && r->mode == MODE_COLUMNS; i++)
+        n += r->group->step[i].op != R_NONE;
+    return r->mode == MODE_COLUMNS && n > 2 ? n : 2;
+}
+
 void reduce_cost(const void *form, const Variant *v, Cost *c)
 {
     const ReduceForm *f = form;
@@ -211,7 +221,8 @@ void reduce_cost(const void *form, const Variant *v, Cost *c)
         .smem_bytes = smem,
         .blocks = blocks,
         .threads = r.threads,
-        .regs = (int)d->reduce_regs + 2 * r.vec + r.arrays * r.chunks * r.vec,
+        .regs = (int)d->reduce_regs + vectors(&r, f) * r.vec +
+                r.arrays * r.chunks * r.vec,
         .smem_block = held * r.share,
         /* a long chain an element, and nothing else to do */
         .warps_full = r.held ? 2 * d->fma_warps : 0,
