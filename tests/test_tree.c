@@ -306,6 +306,29 @@ Test(tree, quotations)
     arena_free(a);
 }
 
+/* A name of nothing is a defect, before and behind; beside a name it is not. */
+static void lacks_name(const char *text)
+{
+    Arena *a = arena_new();
+
+    tree_quote(a, text, (const Fill[]){FILL("X", "")}, 1);
+}
+
+Test(tree, names_of_nothing_behind, .exit_code = 70)
+{
+    lacks_name("load_@X@(s, t);\n");
+}
+
+Test(tree, names_of_nothing_before, .exit_code = 70)
+{
+    lacks_name("put(@X@_tile, t);\n");
+}
+
+Test(tree, names_beside_nothing)
+{
+    lacks_name("put@X@(tile@X@, t_ @X@+ 1);\n");
+}
+
 /* A sentence's last words go to its next line; a table's lines stay. */
 Test(tree, comments)
 {

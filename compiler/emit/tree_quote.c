@@ -70,6 +70,20 @@ static void put(const Filler *f, Made *m, Token t, bool joins)
     VEC_PUSH(f->arena, m->at, m->n, m->cap) = t;
 }
 
+/* A name in parts, `load_@X@` or `@X@_tile`, of which a hole, c's token i, is
+ * filled with nothing: what it is then is nobody's. */
+static void check_name(const Filler *f, const Code *c, int i)
+{
+    const Token *hole = &c->at[i], *before = i ? hole - 1 : NULL;
+    const Token *after = i + 1 < c->n ? hole + 1 : NULL;
+    bool ends = before && !hole->space && is_wordy(before) &&
+                before->s[strlen(before->s) - 1] == '_';
+
+    if (ends || (after && !after->space && is_wordy(after) &&
+                 after->s[0] == '_'))
+        tree_defect(f->what, "nothing in a name's hole", hole->s);
+}
+
 static void fill_code(const Filler *f, Code *c)
 {
     Made m = {0};
@@ -94,6 +108,8 @@ static void fill_code(const Filler *f, Code *c)
         const char *text = text_of(f, with);
         Code code = code_of(f, with, text);
         size_t len = strlen(text);
+        if (!code.n)
+            check_name(f, c, i);
         for (int j = 0; j < code.n; j++) {
             Token own = code.at[j];
             if (!j)

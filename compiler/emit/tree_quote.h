@@ -16,8 +16,9 @@
  *
  * A loop or branch whose body is one hole has braces if what goes in is more
  * than a statement. A filling is text of the language of tree.h, or a tree; ""
- * leaves nothing. A hole without a filling is a defect of dcc (status 70). A
- * template is a quotation in a file (template.h). */
+ * leaves nothing. A hole without a filling is a defect of dcc (status 70), and
+ * so is "" in a name's, `load_@X@` or `@X@_tile`. A template is a quotation in a
+ * file (template.h). */
 #ifndef DCC_TREE_QUOTE_H
 #define DCC_TREE_QUOTE_H
 
