@@ -204,6 +204,17 @@ Test(picks, long_splits)
     arena_free(f.arena);
 }
 
+/* Sums that blocks of several warpgroups leave in memory take longer than those
+ * of lone ones, which neighbours hide. */
+Test(picks, sums_in_parts)
+{
+    Fixture f = fixture();
+
+    expect_pick(product(f.arena, 400, 1536, 8960), "contract_wgmma_turned",
+                "consumers=1", "parts=");
+    arena_free(f.arena);
+}
+
 /* Steps that the loading thread asks for ahead of its loop. */
 static int64_t early(const char *text)
 {

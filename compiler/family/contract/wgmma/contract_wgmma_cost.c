@@ -319,17 +319,17 @@ static bool makes_norms(const Wgmma *w)
     return found;
 }
 
-/* Clocks until the last block of a tile has what the others left: the sooner,
- * the more warpgroups ask. */
+/* Clocks until the last block of a tile has what the others left. Neighbours on
+ * its SM hide what a lone warpgroup leaves. */
 static double gather_clk(const Wgmma *w)
 {
     const Device *d = w->f->x.o->device;
     double bytes = (double)(w->x.t.bm * w->own) * sizeof(float);
+    double times = w->parts + (w->consumers > 1 ? 2 : 1);
 
-    return w->parts == 1 ? 0
-                         : d->memory_clk +
-                               bytes * (w->parts + 1) /
-                                   (d->sm_bytes_clk * (w->consumers + 1));
+    return w->parts == 1
+               ? 0
+               : d->memory_clk + bytes * times / (2 * d->sm_bytes_clk);
 }
 
 /* Clocks until a tile has the pieces of its rows' sums, and those of two
