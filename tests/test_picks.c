@@ -204,6 +204,16 @@ Test(picks, long_splits)
     arena_free(f.arena);
 }
 
+/* Rows of the result that begin amid a sector take long by 8 bytes a lane. */
+Test(picks, rows_amid_sectors)
+{
+    Fixture f = fixture();
+
+    expect_pick(product(f.arena, 2104, 2104, 1312), "contract_wgmma_turned",
+                "bm=192 bn=176", NULL);
+    arena_free(f.arena);
+}
+
 /* Sums that blocks of several warpgroups leave in memory take longer than those
  * of lone ones, which neighbours hide. */
 Test(picks, sums_in_parts)

@@ -255,10 +255,15 @@ static double stores_clk(const Wgmma *w)
 
     if (!bytes) /* pieces alone are stored */
         return 0;
-    /* of a lane's pair a whole sector goes out; others through shared memory */
-    double sectors = in_pieces(w) ? (double)L2_SECTOR / (2 * 2 * 2 * bytes)
-                     : w->deal && w->deal == w->f->deals ? 1
-                                                         : 2;
+    /* of a lane's pair a whole sector goes out; others through shared memory;
+     * of rows that begin amid a sector parts of one more */
+    const Plane *plane = &w->f->plane;
+    double least = w->deal && w->deal == w->f->deals ? 1 : 2, sectors = least;
+
+    if (in_pieces(w))
+        sectors = (double)L2_SECTOR / (2 * 2 * 2 * bytes);
+    else if (w->deal && plane->tensor && plane->pitch * bytes % L2_SECTOR)
+        sectors *= 1 + least * least / (2 * 2);
 
     return (double)w->x.t.bm * w->own * bytes * fmax(1, sectors) /
            w->f->x.o->device->sm_bytes_clk;
