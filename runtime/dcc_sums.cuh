@@ -349,18 +349,18 @@ DCC_DEVICE void dcc_store_lines(T *to, int stride, int rows,
     __syncwarp();
 }
 
-// Adds the rows of boxes of 64 columns of 16 bits, as TMA leaves them, to a
-// warp's sums: lanes have four neighbouring columns of each box, one half of
-// them those of even rows.
-template <class T, int BOXES, int ROWS>
+// Adds a warp's share of the rows of boxes of 64 columns of 16 bits, as TMA
+// leaves them, to its sums: eight rows of 8 WARPS. Lanes have four neighbouring
+// columns of each box, one half of them those of even rows.
+template <int WARPS, class T, int BOXES, int ROWS>
 DCC_DEVICE void dcc_add_boxes(float (&sum)[BOXES][4],
-                              const T (&box)[BOXES][ROWS][64])
+                              const T (&box)[BOXES][ROWS][64], int warp)
 {
     const int odd = threadIdx.x % 32 / 16, four = threadIdx.x % 16;
-    #pragma unroll
-    for (int i = 0; i < BOXES; ++i)
-        #pragma unroll 2
-        for (int row = 0; row < ROWS; row += 8) {
+    #pragma unroll 1
+    for (int row = warp * 8; row < ROWS; row += 8 * WARPS)
+        #pragma unroll
+        for (int i = 0; i < BOXES; ++i) {
             dcc_vector<uint32_t, 2> pairs[4];
             #pragma unroll
             for (int r = 0; r < 4; ++r) {

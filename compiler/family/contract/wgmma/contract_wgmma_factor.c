@@ -6,9 +6,9 @@
 
 /* The sum of a factor over k (factor_sum.h), which lies across the sum: a slot
  * has boxes of 64 rows or columns by the k of a step. Where they are the first
- * tile's of the other side, the loader's other warps sum them, a step each in
- * turns, as they lie in shared memory. All of them wait for each slot and free
- * it: one that left slots out would not know their phases. */
+ * tile's of the other side, the loader's other warps sum them as they lie in
+ * shared memory, all of them of each slot, which therefore is free again before
+ * the products are done with it. */
 
 enum {
     BOX = 64,
@@ -169,8 +169,7 @@ Tree *wgmma_factor_warps(WgmmaBuild *w, const FactorPlaces *at, Tree *unread)
             FILL_TREE("FREE", wgmma_free_slot(w, "slot")));
     return QUOTE(
         a,
-        "// Its other warps sum @factor, where it is the first tiles', a step "
-        "each in turns.\n"
+        "// Its other warps sum @factor, where it is the first tiles'.\n"
         "if (threadIdx.x % 128 >= 32) {\n"
         "    @wait\n"
         "    @frees\n"
@@ -186,8 +185,9 @@ Tree *wgmma_factor_warps(WgmmaBuild *w, const FactorPlaces *at, Tree *unread)
         "        for (int k_tile = @begin; k_tile < @end; ++k_tile, ++step) {\n"
         "            const int slot = @slot;\n"
         "            dcc_mbar_wait(&smem.full[slot], @phase);\n"
-        "            if (sums && step % @warps == summer)\n"
-        "                dcc_add_boxes(factor_sum, smem.@tile[slot]);\n"
+        "            if (sums)\n"
+        "                dcc_add_boxes<@warps>(factor_sum, smem.@tile[slot], "
+        "summer);\n"
         "            @FREE\n"
         "        }\n"
         "        if (!sums)\n"
