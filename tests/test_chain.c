@@ -590,6 +590,37 @@ Test(chain, twins)
     }
 }
 
+/* Sums that gradients read are stored as f32: by one tile an SM, which has
+ * nothing beside it, that takes longer than by several. */
+Test(chain, sums_are_stored)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    CudaProgram *p = compiled_body(
+        &f,
+        "input c : f16[2, 2048, 3 * 768]; input g : f16[2, 2048, 768];"
+        "q[b, n in 0..12, s, d in 0..64] = c[b, s, n * 64 + d];"
+        "k[b, n in 0..12, s, d in 0..64] = c[b, s, 768 + n * 64 + d];"
+        "v[b, n in 0..12, s, d in 0..64] = c[b, s, 2 * 768 + n * 64 + d];"
+        "a = attention(q, k, v, causal = true);"
+        "output o[b, s, d in 0..768] = a[b, d / 64, s, d % 64];"
+        "loss[] : f32 = sum(b, s, d) f32(o[b, s, d]) * f32(g[b, s, d]);"
+        "output dc : f16[2, 2048, 3 * 768] = f16(grad(loss, c));",
+        &o);
+    int n = 0;
+
+    for (int j = 0; j < p->n_run; j++) {
+        const Chain *c = p->run[j].group->chain;
+        if (!c || c->other || c->twin)
+            continue;
+        n++;
+        cr_expect(!strncmp(p->run[j].kernel->variant, "bm=64 ", 6), "%s",
+                  p->run[j].kernel->variant);
+    }
+    cr_expect_eq(n, 1, "%d", n);
+    arena_free(f.arena);
+}
+
 /* A batch of one sequence has the same chains. */
 Test(chain, batch_of_one)
 {

@@ -208,6 +208,17 @@ static double single_clk(const ChainKernel *w, double all, double n,
                 ceil(tiles / d->sms) * copies + stores);
 }
 
+/* Of those of a tile alone on an SM, as where warpgroups take turns: what is
+ * not 16 bits a column goes from registers, and nothing is beside it. */
+static double alone_clk(const ChainKernel *w, double tiles)
+{
+    const ChainForm *f = w->f;
+    bool turns = w->consumers > 1 && w->teams == 1;
+
+    return !turns || w->pack ? 0
+                             : f->out / tiles / f->a.o->device->sm_bytes_clk;
+}
+
 /* Clocks of the SM that ends last. */
 static double busy_clk(const ChainKernel *w, double steps, double longest)
 {
@@ -225,6 +236,7 @@ static double busy_clk(const ChainKernel *w, double steps, double longest)
         return fmax(ceil(tiles / slots) * all,
                     ceil(tiles / sms) * copies_clk(w, steps)) +
                at_once * stores_clk(w);
+    all += alone_clk(w, tiles);
     /* the longest come first, the others fill the gaps */
     return fmax(longest * lone + tile_clk(w, 1, lone),
                 tiles / sms * fmax(all / at_once, copies_clk(w, steps)));

@@ -157,7 +157,7 @@ const char *chain_products(ChainForm *f, Graph *g, const Group *gr,
     f->D = f->a.c.K;
     f->O = c->other ? f->o.c.K : 0;
     f->N = f->b.c.N;
-    f->hbm = model_group_bytes(g, gr, o->device, NULL, NULL);
+    f->hbm = model_group_bytes(g, gr, o->device, NULL, &f->out);
     return NULL;
 }
 

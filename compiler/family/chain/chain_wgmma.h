@@ -77,6 +77,7 @@ typedef struct ChainForm {
     bool packs;          /* results go through shared memory as 16 bits */
     double ops, special; /* of a score, besides its exponential */
     double hbm, share;   /* bytes; of the scores that are live */
+    double out;          /* of the bytes those that are written */
     const struct ChainForm *twin; /* of the chain's twin; or NULL */
     int lies_in;         /* the tile of a first's columns that the second
                             multiplies, too: CHAIN_FIRST or CHAIN_BESIDE; or 0:
