@@ -32,3 +32,15 @@ model rs_gradients {
   output b[j] : f32 = sum(i) f32(d[i, j]);
   output e[i, j] : f16 = d[i, j] * m[j];
 }
+
+// a layer norm's factors' gradients, with values of rows, in pieces of rows
+model rs_layer_norm {
+  input x : f16[4, 1024, 32]; input t : f16[4, 1024, 128];
+  param w : f16[128, 32]; param g : f16[128]; param b : f16[128]; param u : f16[128, 128];
+  input rate : f32;
+  h = linear(x, w);
+  y = h + linear(layer_norm(h, g, b), u);
+  l[] : f32 = mean(n, i, k) f32(y[n, i, k]) * t[n, i, k];
+  output loss = l;
+  for v in params { v = v - rate * grad(l, v); }
+}
