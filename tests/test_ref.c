@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { N = 3, M = 4, K = 37, L = 11 };
+enum { N = 3, M = 4, K = 37, L = 11, NESTED = 24 };
 
 /* ---- graphs */
 
@@ -138,6 +138,24 @@ static Graph *difference_model(Arena *a)
     return g;
 }
 
+/* y[i, j] = x[i, j] of which 24 times the cosine is multiplied by it, twice:
+ * with each part as often as it is named, 3^24 of them. */
+static Graph *nested_model(Arena *a)
+{
+    Graph *g = graph_new(a, NULL, "nested");
+    Tensor *x = tensor(g, "x", T_F32, ROLE_INPUT, 2, N, L);
+    Tensor *y = tensor(g, "y", T_F32, ROLE_OUTPUT, 2, N, L);
+    const Var *i = idx_new_var(g->pool, "i", N);
+    const Var *j = idx_new_var(g->pool, "j", L);
+    const Expr *e = read2(g, x, i, j);
+
+    for (int n = 0; n < NESTED; n++)
+        e = expr_binary(g, F_MUL, expr_unary(g, F_COS, e, T_F32),
+                        expr_binary(g, F_ADD, e, e, T_F32), T_F32);
+    define(g, y, i, j, NULL, R_NONE, e);
+    return g;
+}
+
 /* ---- building and running */
 
 typedef struct Work {
@@ -170,8 +188,9 @@ static void build(void)
     scratch_make(work.dir, sizeof work.dir, "ref");
     work.arena = arena_new();
     Graph *g[] = {linear_model(work.arena), window_model(work.arena),
-                  difference_model(work.arena)};
-    emit_ref(&text, g, 3, false);
+                  difference_model(work.arena), nested_model(work.arena)};
+    emit_ref(&text, g, 4, false);
+    cr_assert_lt(text.len, 100000);
     snprintf(path, sizeof path, "%s/ref.c", work.dir);
     cr_assert(file_write(text.text, text.len, path));
     buf_free(&text);
@@ -303,6 +322,25 @@ Test(ref, integers_are_exact_and_guards_hold)
         }
     }
     dcc_st_close(w);
+    dcc_st_close(x);
+    dcc_st_close(f);
+    clean();
+}
+
+Test(ref, parts_are_said_once)
+{
+    build();
+    cr_assert_eq(shell("./ref --model nested --random 5 --save-in x.st "
+                       "--out y.st"),
+                 0);
+    dcc_st_file *x = open_file("x.st"), *f = open_file("y.st");
+    for (int i = 0; i < N * L; i++) {
+        double y = at32(data_of(x, "x"), i);
+        for (int n = 0; n < NESTED; n++)
+            y = cos(y) * (y + y);
+        cr_expect_float_eq(at64(data_of(f, "y"), i), y, 1e-9 * (fabs(y) + 1));
+    }
+    cr_expect_eq(shell("./ref --model nested --in x.st --against y.st"), 0);
     dcc_st_close(x);
     dcc_st_close(f);
     clean();

@@ -564,10 +564,26 @@ static void pair(Buf *b, RefText *r, const Expr *e)
     }
 }
 
-void ref_expr(Buf *b, RefText *r, const Expr *e, int prec)
+static void either(Buf *b, RefText *r, const Expr *e, int prec)
 {
     if (r->pairs)
         pair(b, r, e);
     else
         plain(b, r, e, prec);
+}
+
+void ref_expr(Buf *b, RefText *r, const Expr *e, int prec)
+{
+    const char *name = ref_shared(r, e);
+
+    if (name) {
+        buf_puts(b, name);
+    } else if (r->share) {
+        either(b, r, e, prec);
+    } else {
+        bool open = ref_open_shared(b, r, e);
+        either(b, r, e, open ? REF_ANY : prec);
+        buf_puts(b, open ? "; })" : "");
+        r->share = NULL;
+    }
 }

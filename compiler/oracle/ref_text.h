@@ -12,12 +12,16 @@ typedef struct RefName {
     const char *text;
 } RefName;
 
+/* What the expression being printed has in several places. */
+typedef struct RefShare RefShare;
+
 /* The function being printed. */
 typedef struct RefText {
     Graph *graph;
     bool pairs;
     const Tensor *kept; /* Ref's */
     RefName *name; int n_name, cap_name;
+    RefShare *share;    /* of the whole expression in hand; NULL: none is */
 } RefText;
 
 /* A marked identifier (emit/names.h) for a variable or tensor, unique in this
@@ -38,6 +42,10 @@ void ref_guard(Buf *b, RefText *r, Guard g);
 void ref_expr(Buf *b, RefText *r, const Expr *e, int prec);
 /* The same where its value counts, and not its last 32 bits alone. */
 void ref_value(Buf *b, RefText *r, const Expr *e, int prec);
+/* emit_ref_share.c: before all of a large expression, which ends in "; })" then,
+ * names for its parts; the name of one, or NULL. */
+bool ref_open_shared(Buf *b, RefText *r, const Expr *e);
+const char *ref_shared(RefText *r, const Expr *e);
 /* Row-major element offset of at[]. */
 const Idx *ref_offset(Graph *g, const Tensor *t, const Idx *const *at);
 /* dcc_type's constant: DCC_F32, ... */
