@@ -144,6 +144,9 @@ Test(parts, kinds)
                            " p = softmax(x);"
                            " output y[i, n] = sum(j) p[j, i] * v[j, n];");
     in_parts("f32 2 tf32", "input x : f32[64, 80]; input v : f16[80, 64];"
+                           " p = softmax(x); output y[i, n] ="
+                           " sum(j in 0..64) p[i, j] * v[j, n];");
+    in_parts("f32 2 tf32", "input x : f32[64, 80]; input v : f16[80, 64];"
                            " output y[i, n] = sum(j) x[i, j] * v[j, n];");
     in_parts("", "input x : f32[63, 80]; input v : f16[80, 64];"
                  " output y[i, n] = sum(j) x[i, j] * v[j, n];");

@@ -358,12 +358,31 @@ static bool sums_over(const Stmt *s, const Expr *e)
     return false;
 }
 
-/* Whether along the sum s b is one reduction of values a: of these one is the
- * greatest, or all are the whole. */
+/* How many values the reduction has that b is. */
+static double terms_of(Ranges *r, const Expr *b)
+{
+    const Stmt *s;
+    double n = 1;
+
+    for (const Expr *e = expr_strip(b); e; e = behind(r, e))
+        b = expr_strip(e);
+    s = b->kind == E_READ ? maker_of(r, b->tensor) : NULL;
+    for (int i = 0; s && i < s->n_red; i++)
+        n *= (double)s->red[i]->extent;
+    return n;
+}
+
+/* Whether along the sum s b is one reduction of values a, all of which s has:
+ * of these one is the greatest, or all are the whole. */
 static bool is_whole(Ranges *r, const Stmt *s, const Expr *a, const Expr *b,
                      Reduce op)
 {
-    return sums_over(s, a) && !sums_over(s, b) && covers(r, b, a, op, F_COUNT);
+    double n = 1;
+
+    for (int i = 0; i < s->n_red; i++)
+        n *= expr_uses(a, s->red[i]) ? (double)s->red[i]->extent : 1;
+    return sums_over(s, a) && !sums_over(s, b) && n >= terms_of(r, b) &&
+           covers(r, b, a, op, F_COUNT);
 }
 
 static bool is_relative(Ranges *r, const Stmt *s, const Expr *e)
