@@ -23,3 +23,8 @@ model fr_far {
   h[i, k] : f16 = x[i, k] + 40;
   output y = matmul(layer_norm(h), w);
 }
+// of a row whose elements threads share unequally, 768 by 512
+model fr_unequal {
+  input x : f16[1, 768]; param g : f16[768]; param b : f16[768]; param w : f16[768, 2304]; param c : f16[2304];
+  output y = matmul(layer_norm(x, g, b), w) + c;
+}

@@ -363,7 +363,8 @@ int skinny_turns(const SkinnyBuild *s)
     int turns = (x->p->t.bk + x->p->t.threads - 1) / x->p->t.threads;
     int n = constants_of(s).n;
 
-    return n && n * turns <= CONSTANT_REGS &&
+    /* of fewer elements than threads, few threads would have all rows */
+    return n && x->p->t.bk >= x->p->t.threads && n * turns <= CONSTANT_REGS &&
                    (int64_t)x->p->t.bk * x->p->t.split == x->f->c.K
                ? turns
                : 0;
