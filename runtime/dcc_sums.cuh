@@ -1,7 +1,7 @@
 // dcc_sums.cuh - sums of a tile: as neighbours in a thread; those that several
 // blocks share, of a cluster, by its shared memory, or any, by the workspace;
-// and over its rows; and of a factor. And what chains share with products:
-// values of columns, results by whole lines.
+// and over its rows. And what chains share with products: values of columns,
+// results by whole lines.
 // dcc_wgmma.cuh includes it.
 #ifndef DCC_SUMS_CUH
 #define DCC_SUMS_CUH
@@ -347,52 +347,6 @@ DCC_DEVICE void dcc_store_lines(T *to, int stride, int rows,
                             &out[line][dcc_packed_at<COLS>(line, piece)]);
     }
     __syncwarp();
-}
-
-// Adds a warp's share of the rows of boxes of 64 columns of 16 bits, as TMA
-// leaves them, to its sums: eight rows of 8 WARPS. Lanes have four neighbouring
-// columns of each box, one half of them those of even rows.
-template <int WARPS, class T, int BOXES, int ROWS>
-DCC_DEVICE void dcc_add_boxes(float (&sum)[BOXES][4],
-                              const T (&box)[BOXES][ROWS][64], int warp)
-{
-    const int odd = threadIdx.x % 32 / 16, four = threadIdx.x % 16;
-    #pragma unroll 1
-    for (int row = warp * 8; row < ROWS; row += 8 * WARPS)
-        #pragma unroll
-        for (int i = 0; i < BOXES; ++i) {
-            dcc_vector<uint32_t, 2> pairs[4];
-            #pragma unroll
-            for (int r = 0; r < 4; ++r) {
-                const int at = dcc_box_at<T>(r * 2 + odd, four / 2);
-                dcc_read(pairs[r],
-                         &box[i][row + r * 2 + odd][at + four % 2 * 4]);
-            }
-            #pragma unroll
-            for (int r = 0; r < 4; ++r)
-                #pragma unroll
-                for (int c = 0; c < 2; ++c) {
-                    float two[2];
-                    dcc_unpack<T>(two, pairs[r].v[c]);
-                    sum[i][c * 2] += two[0];
-                    sum[i][c * 2 + 1] += two[1];
-                }
-        }
-}
-
-// Leaves them, of all rows, in shared memory.
-template <int BOXES>
-DCC_DEVICE void dcc_leave_sums(float (&to)[BOXES * 64],
-                               const float (&sum)[BOXES][4])
-{
-    #pragma unroll
-    for (int i = 0; i < BOXES; ++i)
-        #pragma unroll
-        for (int e = 0; e < 4; ++e) {
-            const float other = __shfl_xor_sync(0xffffffffu, sum[i][e], 16);
-            if (threadIdx.x % 32 < 16)
-                to[i * 64 + threadIdx.x % 16 * 4 + e] = sum[i][e] + other;
-        }
 }
 
 #endif // sm_90

@@ -142,6 +142,14 @@ DCC_DEVICE void dcc_free_input(uint64_t *empty)
         dcc_mbar_arrive(empty);
 }
 
+// A factor of ones, of 16 bits: all threads, before products that have it.
+template <class T, int N, int K> DCC_DEVICE void dcc_wgmma_ones(T (&ones)[N][K])
+{
+    for (int i = threadIdx.x; i < N * K; i += blockDim.x)
+        ones[i / K][i % K] = dcc_from_float<T>(1.0f);
+    dcc_fence_async();
+}
+
 // Two warpgroups that share a tile do not end it together: before its last
 // products the second one waits until the first has begun all of its own, which
 // therefore are done early, and stores while the second multiplies. The first

@@ -280,7 +280,7 @@ schedule=cooperative" $(files pairs range_products) ;;
         wide) flavour $f "$overlap --target=$src/tests/few.dev \
 --variant=contract_wgmma=bm=128,bn=256,consumers=2,split=1" $(files inputs) ;;
         pingpong) flavour $f "$overlap --target=$src/tests/few.dev \
---variant=contract_wgmma=bn=128,schedule=pingpong" $(files inputs factor_sums) ;;
+--variant=contract_wgmma=bn=128,schedule=pingpong" $(files inputs) ;;
         crossed) flavour $f \
             "$apart --variant=contract_wgmma=bm=128,bn=64,cluster=4,across=2" \
             $(files clusters) ;;

@@ -314,7 +314,7 @@ bool wgmma_reaches(const Wgmma *w);
 /* One lane of a warp, which frees the slot before, of all blocks that share it;
  * that; a tile's last products. */
 const char *wgmma_elect(const WgmmaBuild *w);
-Tree *wgmma_free_slot(const WgmmaBuild *w, const char *slot);
+Tree *wgmma_free_slot(const WgmmaBuild *w);
 Tree *wgmma_done(const WgmmaBuild *w);
 /* A block of a cluster stays until the others have freed all of its slots: then
  * nobody arrives there any more, and what was written to its own its consumers
@@ -380,20 +380,18 @@ void wgmma_row_sums(WgmmaBuild *w, Tree *b);
 void wgmma_reduced(WgmmaBuild *w, Tree *b, const char *sums);
 /* contract_wgmma_factor.c, of a group that sums one of its factors, too
  * (factor_sum.h). NULL, or why it is not served; whether a variant can; bytes
- * in shared memory, for a tile, and its field; rows of boxes that are read a
- * step, and clocks of a step's warp; what those warps do. */
+ * in shared memory, and its field; boxes of 64 rows or columns that a warpgroup
+ * sums, and registers of a thread; what a tile begins with, the products of a
+ * step beside the others, and what is behind the steps. */
 const char *wgmma_check_factor(const WgmmaForm *f);
 bool wgmma_has_factor(const Wgmma *w);
-size_t wgmma_factor_bytes(const WgmmaForm *f, int bm, int bn);
-int wgmma_factor_rows(const Wgmma *w);
-double wgmma_factor_clk(const Wgmma *w);
+size_t wgmma_factor_bytes(const WgmmaForm *f);
 void wgmma_factor_field(WgmmaBuild *w);
-typedef struct FactorPlaces {
-    const char *block, *blocks; /* its first tile, and how far apart they are */
-    const char *begin, *end;    /* a tile's steps */
-    Tree *declare, *found;      /* a tile's place */
-} FactorPlaces;
-Tree *wgmma_factor_warps(WgmmaBuild *w, const FactorPlaces *at, Tree *unread);
+int wgmma_factor_boxes(const Wgmma *w);
+int wgmma_factor_regs(const Wgmma *w);
+Tree *wgmma_factor_begin(const WgmmaBuild *w);
+Tree *wgmma_factor_step(const WgmmaBuild *w, const char *later);
+void wgmma_factor_end(WgmmaBuild *w, Tree *b);
 /* contract_wgmma_inputs.c: finds what results read that TMA could bring; is t
  * such; slots of a warpgroup, 0: none, and bytes of shared memory, of all, that
  * a tile's ring leaves to it. */

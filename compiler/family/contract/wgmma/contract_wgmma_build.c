@@ -499,10 +499,7 @@ static Tree *set_up(WgmmaBuild *w, const WgmmaPlaces *p, const char *first)
                                ? "(CLUSTER / BESIDE + BESIDE - 1) * "
                            : w->p->cluster > 1 ? "CLUSTER * "
                                                : "",
-                           !w->x.f->gr->factor_sum
-                               ? w->p->pingpong ? "4" : "CONSUMERS * 4"
-                           : w->p->pingpong ? "(4 + 3)"
-                                            : "(CONSUMERS * 4 + 3)");
+                           w->p->pingpong ? "4" : "CONSUMERS * 4");
     Tree *in = tree_list(a), *inputs = tree_list(a);
 
     if (w->x.f->terms == 1)
@@ -572,6 +569,8 @@ static Tree *sync_code(const WgmmaBuild *w)
 {
     Tree *b = tree_list(w->x.g->arena);
 
+    if (w->x.f->gr->factor_sum)
+        PUT(b, "dcc_wgmma_ones(smem.ones);\n");
     if (w->p->cluster > 1)
         PUT(b, "dcc_cluster_meet();\n");
     else
@@ -648,9 +647,7 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
     bool ahead = wgmma_runs_ahead(w), turns = wgmma_turns(w->p);
     const char *begin = one || wgmma_reaches(w->p) ? "k_begin" : "0";
     const char *end = *begin == 'k' ? "k_end" : wgmma_own_steps(w);
-    const FactorPlaces at = {own, all, begin, end, declare, found};
     Fill fill[] = {
-        FILL_TREE("SUMMERS", wgmma_factor_warps(w, &at, unread_code(w))),
         FILL_TREE("SET_UP", set_up(w, p, own)),
         FILL("RING", turns ? "// A ring: TMA fills slots (`full`), consumers' "
                              "warps free them (`empty`).\n"
@@ -710,8 +707,7 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
         FILL("K_STEP", x->f->elem == T_F32 ? "8" : "16"),
         FILL("B_SLOT", wgmma_b_slot(w)),
         FILL("ELECT", wgmma_elect(w)),
-        FILL_TREE("FREE",
-                  wgmma_free_slot(w, x->f->terms == 3 ? "slot" : "before")),
+        FILL_TREE("FREE", wgmma_free_slot(w)),
         FILL_TREE("DONE", wgmma_done(w)),
         FILL_TREE("SPLIT", split_code(w)),
         FILL_TREE("COLUMNS", both(tree_copy(a, w->ahead), wgmma_rows(w))),

@@ -379,22 +379,15 @@ static double start_clk(const Wgmma *w)
     return clk + fold_rows_clk(w) + gather_clk(w);
 }
 
-/* Clocks that the first tiles take longer: what sums a factor may be slower
- * than products are, and reads shared memory besides; what belongs to its sums
- * is read. */
+/* Clocks that the first tiles take longer: a factor's boxes are read once more,
+ * a row of 16 bytes a clock, and what belongs to its sums is. */
 static double factor_clk(const Wgmma *w)
 {
     const Device *d = w->f->x.o->device;
-    Clocks c = step_of(w);
-    double rows = wgmma_factor_rows(w), all = c.reads + c.writes;
-    double math = (double)w->x.t.bm * w->x.t.bn * TMA_ROW * d->sms *
-                  d->clock_ghz / (d->wgmma_tflops * KILO);
-    double step = fmax(math, all);
 
     return w->f->x.gr->factor_sum
-               ? w->mean_steps *
-                         (fmax(fmax(step, all + rows), wgmma_factor_clk(w)) -
-                          step) + d->l2_latency
+               ? w->mean_steps * wgmma_factor_boxes(w) * WGMMA_M +
+                     d->l2_latency
                : 0;
 }
 

@@ -6,17 +6,10 @@
 
 /* The sum of a factor over k (factor_sum.h), which lies across the sum: a slot
  * has boxes of 64 rows or columns by the k of a step. Where they are the first
- * tile's of the other side, the loader's other warps sum them as they lie in
- * shared memory, all of them of each slot, which therefore is free again before
- * the products are done with it. */
+ * tile's of the other side, they are multiplied by ones besides: of a's boxes a
+ * warpgroup has those of its rows, of b's some, in turns. */
 
-enum {
-    BOX = 64,
-    WARPS = 3,   /* of the loader's that do not load */
-    BARRIER = 3, /* theirs */
-    ROW_OPS = 6  /* a row of a box: half a load, two conversions, two sums, and
-                    what it waits */
-};
+enum { BOX = 64, ONES = 8 /* columns: what products have at least */ };
 
 static bool of_a(const WgmmaForm *f)
 {
@@ -44,40 +37,111 @@ const char *wgmma_check_factor(const WgmmaForm *f)
 bool wgmma_has_factor(const Wgmma *w)
 {
     return wgmma_sharers(w) == 1 && contract_live(&w->x) >= 1 && !w->x.apart &&
+           (w->wm % BOX == 0 || !of_a(w->f)) &&
            !(w->stays && !of_a(w->f));
 }
 
-/* Boxes of a slot. */
-static int boxes(const WgmmaForm *f, int bm, int bn)
+/* Warpgroups that share boxes of columns, in turns. */
+static int sharers(const WgmmaForm *f, int consumers, bool pingpong)
 {
-    return ((of_a(f) ? bm : bn) + BOX - 1) / BOX;
+    return of_a(f) || pingpong ? 1 : consumers;
 }
 
-size_t wgmma_factor_bytes(const WgmmaForm *f, int bm, int bn)
+/* Boxes that a warpgroup sums. */
+static int boxes(const WgmmaForm *f, int wm, int bn, int sharers)
 {
-    return f->x.gr->factor_sum
-               ? (size_t)(WARPS * BOX * boxes(f, bm, bn)) * sizeof(float)
-               : 0;
+    return of_a(f) ? wm / BOX : (bn + BOX * sharers - 1) / (BOX * sharers);
 }
 
-int wgmma_factor_rows(const Wgmma *w)
+int wgmma_factor_boxes(const Wgmma *w)
 {
-    return boxes(w->f, w->x.t.bm, w->x.t.bn) * BOX;
+    return boxes(w->f, w->wm, w->x.t.bn,
+                 sharers(w->f, w->consumers, w->pingpong));
 }
 
-double wgmma_factor_clk(const Wgmma *w)
+size_t wgmma_factor_bytes(const WgmmaForm *f)
 {
-    return (double)wgmma_factor_rows(w) * ROW_OPS / WARPS;
+    return f->x.gr->factor_sum ? ONES * TMA_ROW : 0;
+}
+
+int wgmma_factor_regs(const Wgmma *w)
+{
+    enum { EACH = 4, BESIDE = 4 };
+
+    return w->f->x.gr->factor_sum ? EACH * wgmma_factor_boxes(w) + BESIDE : 0;
 }
 
 void wgmma_factor_field(WgmmaBuild *w)
 {
     if (w->x.f->gr->factor_sum)
-        kernel_smem(w->x.g, w->x.kernel, 8,
-                    arena_printf(w->x.g->arena, "float factor_sums[%d][%d]",
-                                 WARPS,
-                                 boxes(w->f, w->x.p->t.bm, w->x.p->t.bn) * BOX),
-                    NULL);
+        kernel_smem(w->x.g, w->x.kernel, 1024,
+                    arena_printf(w->x.g->arena, "%s ones[%d][BK]",
+                                 type_cname(w->x.f->elem), ONES), NULL);
+}
+
+Tree *wgmma_factor_begin(const WgmmaBuild *w)
+{
+    Tree *b = tree_list(w->x.g->arena);
+
+    if (w->x.f->gr->factor_sum)
+        PUT(b,
+            "// The first tiles sum @factor, too: it times ones.\n"
+            "const bool sums = @first == 0;\n"
+            "const uint64_t ones = dcc_wgmma_k_major(smem.ones);\n"
+            "float factor_sum[@boxes][4];\n",
+            FILL("factor", of_a(w->f) ? w->x.a.id : w->x.b.id),
+            FILL("first", of_a(w->f) ? "n0" : "m0"),
+            FILL_INT("boxes", wgmma_factor_boxes(w->p)));
+    return b;
+}
+
+/* A warpgroup's box i among the slot's: "i", "warpgroup * (WM / 64) + i" or, of
+ * those that it has in turn, "i * CONSUMERS + warpgroup". */
+static const char *box_of(const WgmmaBuild *w)
+{
+    const Wgmma *p = w->p;
+
+    return p->pingpong || p->consumers == 1 ? "i"
+           : of_a(w->f)                     ? "warpgroup * (WM / 64) + i"
+                                            : "i * CONSUMERS + warpgroup";
+}
+
+/* Whether some warpgroup's last box is none. */
+static bool uneven(const WgmmaBuild *w)
+{
+    const Wgmma *p = w->p;
+    int all = (p->x.t.bn + BOX - 1) / BOX;
+
+    return !of_a(w->f) && all % sharers(w->f, p->consumers, p->pingpong);
+}
+
+Tree *wgmma_factor_step(const WgmmaBuild *w, const char *later)
+{
+    Arena *a = w->x.g->arena;
+    const char *box = of_a(w->f) ? "i" : box_of(w);
+
+    return QUOTE(a,
+                 uneven(w)
+                     ? "#pragma unroll\n"
+                       "for (int kk = 0; kk < BK / 16; ++kk)\n"
+                       "    #pragma unroll\n"
+                       "    for (int i = 0; i < @boxes; ++i)\n"
+                       "        if (@box < (BN + 63) / 64)\n"
+                       "            dcc_wgmma_m64n8k16_@type<1, 0>(\n"
+                       "                factor_sum[i], @of + @at * 512 + "
+                       "kk * 128, ones, @later || kk > 0);\n"
+                     : "#pragma unroll\n"
+                       "for (int kk = 0; kk < BK / 16; ++kk)\n"
+                       "    #pragma unroll\n"
+                       "    for (int i = 0; i < @boxes; ++i)\n"
+                       "        dcc_wgmma_m64n8k16_@type<1, 0>(factor_sum[i], "
+                       "@of + @at * 512 + kk * 128, ones, "
+                       "@later || kk > 0);\n",
+                 FILL_INT("boxes", wgmma_factor_boxes(w->p)), FILL("box", box),
+                 FILL("at", strchr(box, ' ') ? arena_printf(a, "(%s)", box)
+                                             : box),
+                 FILL("of", of_a(w->f) ? "a" : "b"), FILL("later", later),
+                 FILL("type", type_name(w->x.f->elem)));
 }
 
 /* Digits of the number of a row or column. */
@@ -122,97 +186,41 @@ static void put_steps(WgmmaBuild *w, Tree *b)
     memcpy(cp->local, local, sizeof local);
 }
 
-/* What is stored of the warps' sums. */
-static Tree *end_of(WgmmaBuild *w)
+void wgmma_factor_end(WgmmaBuild *w, Tree *b)
 {
     ContractBuild *x = &w->x;
     CScope scope = cprint_open(&x->cp);
-    Tree *in = tree_list(x->g->arena);
+    Tree *in = tree_list(b->arena);
+
+    if (!x->f->gr->factor_sum)
+        return;
     const bool rows = of_a(w->f);
     const Side *side = rows ? &x->f->m : &x->f->n;
-
     cprint_fresh(&x->cp, "total");
     put_digits(w, in, side);
     put_steps(w, in);
-    cprint_close(&x->cp, scope);
-    return QUOTE(
-        x->g->arena,
-        "dcc_barrier_sync(@barrier, @threads);\n"
-        "for (int at = summer * 32 + lane; at < @width && @first + at < @size; "
-        "at += @threads) {\n"
-        "    const int @n = @first + at;\n"
-        "    const float total = smem.factor_sums[0][at]\n"
-        "        + smem.factor_sums[1][at] + smem.factor_sums[2][at];\n"
-        "    @IN\n"
-        "}\n"
-        "dcc_barrier_sync(@barrier, @threads);  // all have read them\n",
-        FILL_INT("barrier", BARRIER), FILL_INT("threads", WARPS * 32),
-        FILL("width", rows ? "BM" : "BN"), FILL("n", side->name),
-        FILL("first", rows ? "m0" : "n0"), FILL("size", side->size),
-        FILL_TREE("IN", in));
-}
-
-Tree *wgmma_factor_warps(WgmmaBuild *w, const FactorPlaces *at, Tree *unread)
-{
-    Arena *a = w->x.g->arena;
-    const bool turns = wgmma_turns(w->p);
-
-    if (!w->x.f->gr->factor_sum)
-        return tree_list(a);
-    Tree *end = end_of(w), *free = tree_list(a);
-    if (turns)
-        PUT(free,
-            "__syncwarp();\n"
-            "if (@elect)\n"
-            "    @FREE\n",
-            FILL("elect", wgmma_elect(w)),
-            FILL_TREE("FREE", wgmma_free_slot(w, "slot")));
-    return QUOTE(
-        a,
-        "// Its other warps sum @factor, where it is the first tiles'.\n"
-        "if (threadIdx.x % 128 >= 32) {\n"
-        "    @wait\n"
-        "    @frees\n"
-        "    const int summer = threadIdx.x % 128 / 32 - 1;\n"
-        "    int step = 0;\n"
-        "    for (int tile = @block; tile < TILES; tile += @blocks) {\n"
-        "        @DECLARE\n"
-        "        @FOUND\n"
-        "        @STEPS\n"
-        "        @UNREAD\n"
-        "        const bool sums = @first == 0;\n"
-        "        float factor_sum[@boxes][4] = {};\n"
-        "        for (int k_tile = @begin; k_tile < @end; ++k_tile, ++step) {\n"
-        "            const int slot = @slot;\n"
-        "            dcc_mbar_wait(&smem.full[slot], @phase);\n"
-        "            if (sums)\n"
-        "                dcc_add_boxes<@warps>(factor_sum, smem.@tile[slot], "
-        "summer);\n"
-        "            @FREE\n"
+    PUT(b,
+        "if (sums) {\n"
+        "    dcc_wgmma_use(factor_sum);\n"
+        "    #pragma unroll\n"
+        "    for (int i = 0; i < @boxes; ++i)\n"
+        "        #pragma unroll\n"
+        "        for (int h = 0; h < 2; ++h) {\n"
+        "            const int @n = @first + (@box) * 64 + warp * 16 + h * 8 + "
+        "lane / 4;\n"
+        "            if (lane % 4 > 0 || @n >= @size@@beyond)\n"
+        "                continue;\n"
+        "            const float total = factor_sum[i][h * 2];\n"
+        "            @IN\n"
         "        }\n"
-        "        if (!sums)\n"
-        "            continue;\n"
-        "        dcc_leave_sums(smem.factor_sums[summer], factor_sum);\n"
-        "        @END\n"
-        "    }\n"
         "}\n",
-        FILL("factor", of_a(w->f) ? w->x.a.id : w->x.b.id),
-        FILL("wait", w->x.kernel->waits ? "dcc_grid_wait();\n" : ""),
-        FILL("frees", wgmma_crosses(w->p) && turns
-                          ? "const bool frees = dcc_cluster_frees<CLUSTER, "
-                            "BESIDE>(lane);\n"
-                          : ""),
-        FILL("block", at->block), FILL("blocks", at->blocks),
-        FILL_TREE("DECLARE", tree_copy(a, at->declare)),
-        FILL_TREE("FOUND", tree_copy(a, at->found)),
-        FILL_TREE("STEPS", wgmma_name_steps(w)), FILL_TREE("UNREAD", unread),
-        FILL("first", of_a(w->f) ? "n0" : "m0"),
-        FILL_INT("boxes", boxes(w->f, w->p->x.t.bm, w->p->x.t.bn)),
-        FILL("begin", at->begin), FILL("end", at->end),
-        FILL_INT("warps", WARPS),
-        FILL("slot", turns ? "step % STAGES" : "step"),
-        FILL("phase", turns ? "step / STAGES % 2" : "0"),
-        FILL("tile", of_a(w->f) ? w->x.a.tile : w->x.b.tile),
-        FILL_TREE("FREE", free),
-        FILL_TREE("END", end));
+        FILL_INT("boxes", wgmma_factor_boxes(w->p)), FILL("n", side->name),
+        FILL("first", rows ? "m0" : "n0"), FILL("box", box_of(w)),
+        FILL("size", side->size),
+        FILL("beyond", !rows && x->p->t.bn % BOX
+                           ? arena_printf(b->arena, " || %s >= n0 + BN",
+                                          side->name)
+                           : ""),
+        FILL_TREE("IN", in));
+    cprint_close(&x->cp, scope);
 }

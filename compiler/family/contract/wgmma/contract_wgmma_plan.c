@@ -182,22 +182,20 @@ static int other_regs(const Wgmma *w)
                 (w->consumers < 3 ? 0 : w->f->turned ? 20 : 32);
 
     return 40 + place + wgmma_reads_regs(w) + w->f->more_regs +
-           (w->f->x.library ? 48 : 0) + rows_regs(w);
+           (w->f->x.library ? 48 : 0) + rows_regs(w) + wgmma_factor_regs(w);
 }
 
 int wgmma_budget(const Wgmma *w)
 {
-    bool beside = w->f->x.gr->factor_sum; /* the loader's other warps work */
-
     if (w->consumers == 3)
-        return w->f->x.terms == 3 || beside ? 152 : 160;
+        return w->f->x.terms == 3 ? 152 : 160;
     if (w->consumers == 1)
         return 2 * 128 - SPLIT_REGS;
     if (w->f->x.terms == 3)
         return (w->f->tma.m.n == 1 || w->x.t.bn > 128) && !wgmma_turns_b(w->f)
                    ? 232
                    : 216;
-    return beside ? 224 : w->cluster > 1 ? 232 : 240;
+    return w->cluster > 1 ? 232 : 240;
 }
 
 /* Whether one of two warpgroups ends first. Not where copies, not products,
@@ -233,11 +231,10 @@ static const char *plan_sizes(Wgmma *w)
     size_t inputs = takes_inputs(w) ? wgmma_input_bytes(f, &s) : 0;
     w->inputs = inputs ? wgmma_input_slots(f, &s) : 0;
     t->threads = w->consumers * THREADS_WG +
-                 (w->consumers > 1 || three || f->x.gr->factor_sum
-                      ? THREADS_WG : 32);
+                 (w->consumers > 1 || three ? THREADS_WG : 32);
     w->smem = (wgmma_ring_bytes(w) + w->kept_bytes +
                wgmma_part_bytes(w->f, t->bn) +
-               wgmma_factor_bytes(f, t->bm, t->bn) + inputs +
+               wgmma_factor_bytes(f) + inputs +
                pack_bytes(f, w->consumers, w->pack) + sent_bytes(t) +
                wgmma_row_sum_bytes(f, w->consumers * w->wm, t->bn) +
                (w->parts > 1 ? 16 : 0) + 1023) / 1024 * 1024;
@@ -605,7 +602,7 @@ static int room_stages(const WgmmaForm *f, const WgmmaShape *s, int blocks,
                              pack_columns(f, s->bn, split, parts)) +
                   wgmma_row_sum_bytes(
                       f, s->pingpong ? s->consumers * s->bm : s->bm, s->bn) +
-                  wgmma_factor_bytes(f, s->bm, s->bn) + sent_bytes(&tile) + 16);
+                  wgmma_factor_bytes(f) + sent_bytes(&tile) + 16);
     room -= split * parts == 1 ? (int)wgmma_input_bytes(f, s) : 0;
     int n = (room - (int)wgmma_part_bytes(f, s->bn)) /
             ((rows + wgmma_slot_columns(f, s->bn)) * ROW_BYTES + 16);

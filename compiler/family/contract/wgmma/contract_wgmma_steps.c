@@ -15,13 +15,13 @@ const char *wgmma_elect(const WgmmaBuild *w)
                                : "lane == 0";
 }
 
-Tree *wgmma_free_slot(const WgmmaBuild *w, const char *slot)
+Tree *wgmma_free_slot(const WgmmaBuild *w)
 {
     return QUOTE(w->x.g->arena,
                  w->p->cluster > 1
                      ? "dcc_mbar_arrive_at(&smem.empty[@slot], lane);\n"
                      : "dcc_mbar_arrive(&smem.empty[@slot]);\n",
-                 FILL("slot", slot));
+                 FILL("slot", w->x.f->terms == 3 ? "slot" : "before"));
 }
 
 /* Behind `later`, if that is not "". */
@@ -31,7 +31,7 @@ static void put_free(const WgmmaBuild *w, Tree *b, const char *later)
         PUT(b, "if (@later@@elect)\n"
                "    @FREE\n",
             FILL("later", later), FILL("elect", wgmma_elect(w)),
-            FILL_TREE("FREE", wgmma_free_slot(w, "before")));
+            FILL_TREE("FREE", wgmma_free_slot(w)));
 }
 
 /* The last products; where a's rows are computed, the loop waits for them. */
@@ -112,12 +112,13 @@ static Tree *steps_of_rows(const WgmmaBuild *w, Fill *fill, int n)
     return template_tree(a, "contract_wgmma_regs.cu.in", fill, n);
 }
 
-/* The loop itself. */
+/* The loop itself, whose steps have more products. */
 static Tree *loop_of(const WgmmaBuild *w, const char *begin, const char *end,
-                     Fill *fill, int n)
+                     Fill *fill, int n, Tree *more)
 {
     Arena *a = w->x.g->arena;
 
+    fill[n++] = FILL_TREE("ADD_FACTOR", more);
     Tree *step = template_tree(a, "contract_wgmma_step.cu.in", fill, n);
     return QUOTE(
         a,
@@ -215,13 +216,23 @@ Tree *wgmma_steps(const WgmmaBuild *w, const char *begin, const char *end,
     fill_parts(w, rounds ? "k_tile + slot" : "k_tile", &fill[n], &fill[n + 1]);
     n += 2;
     fill[n++] = FILL_TREE("BEFORE", before_code(w, later));
-    Tree *loop = loop_of(w, begin, end, fill, n);
-    Tree *all = tree_list(a);
+    Tree *loop = loop_of(w, begin, end, fill, n, tree_list(a));
+    Tree *all = wgmma_factor_begin(w);
     if (turns)
         PUT(all,
             rounds ? "int phase = step / STAGES % 2, before = 0;\n"
                    : "int slot = step % STAGES, phase = step / STAGES % 2, "
                      "before = slot;\n");
+    if (w->x.f->gr->factor_sum)
+        loop = QUOTE(a,
+                     "if (sums) {\n"
+                     "    @WITH\n"
+                     "} else {\n"
+                     "    @LOOP\n"
+                     "}\n",
+                     FILL_TREE("WITH", loop_of(w, begin, end, fill, n,
+                                               wgmma_factor_step(w, later))),
+                     FILL_TREE("LOOP", loop));
     tree_add(all, loop);
     return all;
 }

@@ -504,6 +504,7 @@ Tree *wgmma_epilogue(WgmmaBuild *w)
     w->ahead = tree_list(w->x.g->arena);
     Tree *all = tree_list(w->x.g->arena);
     wgmma_reduced(w, all, sums_of(w));
+    wgmma_factor_end(w, all);
     if (!contract_stores(w->x.f))
         return all;
     Tree *redo = redo_code(w);
