@@ -596,7 +596,7 @@ done
 
 # w from memory, a tile of it for one block, is read in several places at a time,
 # and what the L2 does not hold
-for sizes in "64 8192 8192 4" "16 4096 4096 4" "16 4096 640 0" \
+for sizes in "64 12288 8192 4" "16 4096 4096 4" "16 4096 640 0" \
     "2048 2048 2048 0" "4096 14336 4096 4"; do
     # shellcheck disable=SC2086
     set -- $sizes
