@@ -2,14 +2,38 @@
  * d[i] where t[i] is the lane's. One load serves them. */
 #include "family/common/body.h"
 
+typedef struct Lanes {
+    const Var *along;
+    bool found; /* data of a lane */
+} Lanes;
+
+static void find_data(const Atom *a, void *ctx)
+{
+    Lanes *x = ctx;
+
+    x->found |= a->kind == ATOM_DATA &&
+                (!a->data || a->of->uses(a->data, x->along));
+}
+
+/* Whether lanes have data of their own in the conditions. */
+static bool by_lane(const Body *b, Guard in)
+{
+    Lanes x = {.along = b->along};
+
+    for (int i = 0; i < in.n; i++)
+        idx_visit(in.cond[i].e, find_data, &x);
+    return x.found;
+}
+
 /* e without its conditions, if it may be read wherever they do not hold, and
- * its place is the lanes' and the columns' alike; or NULL. */
+ * its place, and what they read, is the lanes' and the columns' alike; or
+ * NULL. */
 static const Expr *everywhere(const Body *b, const Expr *e)
 {
     const Guard always = {0};
 
     if (guard_truth(e->in) != MAYBE || !read_uses(e, b->along) ||
-        !e->outside || e->outside->kind != E_CONST)
+        !e->outside || e->outside->kind != E_CONST || by_lane(b, e->in))
         return NULL;
     for (int d = 0; d < e->tensor->rank; d++) {
         const Idx *at = e->at[d];
