@@ -77,11 +77,6 @@ model ab_signs { input q : f16[2, 150, 64]; input k : f16[2, 170, 64]; input v :
 model ab_positive { input q : f16[2, 150, 64]; input k : f16[2, 170, 64]; input v : f16[2, 170, 64]; input m : f32[170]; input c : f32[170];
   p[b, i, j] : f16 = exp(0.125 * (sum(d) q[b, i, d] * k[b, j, d]) - m[j] * m[j]) * (0.25 + c[j] * c[j]);
   output y[b, i, e] : f16 = sum(j) p[b, i, j] * v[b, j, e]; }
-// a key that is trained: its gradient is not rounded
-model ab_trained { input q : f16[2, 2, 128, 64]; param k : f16[2, 2, 192, 64]; input v : f16[2, 2, 192, 64]; input b : f32[192];
-  s[b, h, i, j] : f32 = (sum(d) q[b, h, i, d] * k[b, h, j, d]) * 0.1 + b[j] - 25.0 * (j == 3); p : f16 = softmax(s);
-  y[b, h, i, e] : f16 = sum(j) p[b, h, i, j] * v[b, h, j, e];
-  loss = ab_loss(y); output loss; for w in params { g = grad(loss, w); w = w - 0.1 * g; output step[h, j, d] = sum(b) g[b, h, j, d]; } }
 // a batch of one
 model ab_one { input q : f16[1, 2, 150, 64]; input k : f16[1, 2, 150, 64]; input v : f16[1, 2, 150, 64];
   loss = ab_loss(attention(q, k, v, causal = true)); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }

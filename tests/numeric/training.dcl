@@ -152,3 +152,10 @@ model tr_beside {
   for u in params { u = u - lr * grad(loss, u); }
   output loss;
 }
+
+// a key that is trained: its gradient is not rounded, and no key's is far below others'
+op tr_loss(y: T[..]) -> s: f32 { u = random(7, y); s[] = sum(..) f32(y[..]) * (u[..] - 0.5); }
+model tr_key { input q : f16[2, 2, 128, 64]; param k : f16[2, 2, 192, 64]; input v : f16[2, 2, 192, 64]; input b : f32[192];
+  s[b, h, i, j] : f32 = (sum(d) q[b, h, i, d] * k[b, h, j, d]) * 0.1 + b[j] - 25.0 * (j == 3); p : f16 = softmax(s);
+  y[b, h, i, e] : f16 = sum(j) p[b, h, i, j] * v[b, h, j, e];
+  loss = tr_loss(y); output loss; for w in params { g = grad(loss, w); w = w - 0.1 * g; output step[h, j, d] = sum(b) g[b, h, j, d]; } }

@@ -508,11 +508,12 @@ static Tree *read_columns(ChainKernel *w, const char *at)
     return code;
 }
 
-static Tree *leave_columns(const ChainKernel *w)
+static Tree *leave_columns(const ChainKernel *w, const char *slot)
 {
     return QUOTE(w->b.g->arena,
-                 "dcc_leave_columns(smem.of_column[first_slot], columns, "
-                 "&smem.first_full[first_slot]@part);\n",
+                 "dcc_leave_columns(smem.of_column[@slot], columns, "
+                 "&smem.first_full[@slot]@part);\n",
+                 FILL("slot", slot),
                  FILL("part", w->column_warps ? ", part" : ""));
 }
 
@@ -529,7 +530,7 @@ Tree *chain_read_columns(ChainKernel *w)
 
 Tree *chain_leave_columns(ChainKernel *w)
 {
-    return by_loader(w) ? leave_columns(w) : tree_list(w->b.g->arena);
+    return by_loader(w) ? leave_columns(w, "first_slot") : tree_list(w->b.g->arena);
 }
 
 /* They wait for memory at each block, which the copies need not. */
@@ -543,20 +544,18 @@ Tree *chain_column_warps(ChainKernel *w)
         "if (threadIdx.x % 128 >= 32 && threadIdx.x % 128 < @end) {\n"
         "    // values of columns, by warps of their own\n"
         "    @WAIT\n"
-        "    const int part = threadIdx.x % 128 / 32 - 1;\n"
-        "    int first_slot = 0, first_phase = 0;\n"
+        "    int part = threadIdx.x % 128 / 32 - 1, slot = 0, phase = 0;\n"
         "    for (int block = last; block >= begin; --block) {\n"
         "        @READ\n"
-        "        dcc_mbar_wait(&smem.first_empty[first_slot], "
-        "first_phase ^ 1);\n"
+        "        dcc_mbar_wait(&smem.first_empty[slot], phase ^ 1);\n"
         "        @LEAVE\n"
-        "        dcc_next_slot<STAGES>(first_slot, first_phase);\n"
+        "        dcc_next_slot<STAGES>(slot, phase);\n"
         "    }\n"
         "}\n",
         FILL_INT("end", 32 * (1 + w->column_warps)),
         FILL("WAIT", w->k->waits ? "dcc_grid_wait();\n" : ""),
         FILL_TREE("READ", read_columns(w, "block * BJ + part * 32")),
-        FILL_TREE("LEAVE", leave_columns(w)));
+        FILL_TREE("LEAVE", leave_columns(w, "slot")));
     return code;
 }
 

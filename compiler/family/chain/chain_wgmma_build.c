@@ -140,8 +140,8 @@ static void shared_memory(ChainKernel *w)
                     arena_printf(a, "float of_column[STAGES][%d][BJ]",
                                  w->f->rows.n_column),
                     NULL);
-    kernel_smem(g, w->k, 8, "uint64_t rows_full", NULL);
-    kernel_smem(g, w->k, 8, "uint64_t first_full[STAGES], first_empty[STAGES]",
+    kernel_smem(g, w->k, 8,
+                "uint64_t rows_full, first_full[STAGES], first_empty[STAGES]",
                 NULL);
     if (!chain_one_ring(w->f))
         kernel_smem(g, w->k, 8,
