@@ -590,23 +590,34 @@ Test(chain, twins)
     }
 }
 
+/* Causal attention of 12 heads, whose queries, keys and values lie side by
+ * side, and their gradients. */
+static CudaProgram *side_by_side(Fixture *f, const CompileOptions *o,
+                                 int batches, int rows)
+{
+    return compiled_body(
+        f,
+        arena_printf(
+            f->arena,
+            "input c : f16[%d, %d, 3 * 768]; input g : f16[%d, %d, 768];"
+            "q[b, n in 0..12, s, d in 0..64] = c[b, s, n * 64 + d];"
+            "k[b, n in 0..12, s, d in 0..64] = c[b, s, 768 + n * 64 + d];"
+            "v[b, n in 0..12, s, d in 0..64] = c[b, s, 2 * 768 + n * 64 + d];"
+            "a = attention(q, k, v, causal = true);"
+            "output o[b, s, d in 0..768] = a[b, d / 64, s, d %% 64];"
+            "loss[] : f32 = sum(b, s, d) f32(o[b, s, d]) * f32(g[b, s, d]);"
+            "output dc : f16[%d, %d, 3 * 768] = f16(grad(loss, c));",
+            batches, rows, batches, rows, batches, rows),
+        o);
+}
+
 /* Sums that gradients read are stored as f32: by one tile an SM, which has
  * nothing beside it, that takes longer than by several. */
 Test(chain, sums_are_stored)
 {
     Fixture f = fixture();
     CompileOptions o = compile_options(&f);
-    CudaProgram *p = compiled_body(
-        &f,
-        "input c : f16[2, 2048, 3 * 768]; input g : f16[2, 2048, 768];"
-        "q[b, n in 0..12, s, d in 0..64] = c[b, s, n * 64 + d];"
-        "k[b, n in 0..12, s, d in 0..64] = c[b, s, 768 + n * 64 + d];"
-        "v[b, n in 0..12, s, d in 0..64] = c[b, s, 2 * 768 + n * 64 + d];"
-        "a = attention(q, k, v, causal = true);"
-        "output o[b, s, d in 0..768] = a[b, d / 64, s, d % 64];"
-        "loss[] : f32 = sum(b, s, d) f32(o[b, s, d]) * f32(g[b, s, d]);"
-        "output dc : f16[2, 2048, 3 * 768] = f16(grad(loss, c));",
-        &o);
+    CudaProgram *p = side_by_side(&f, &o, 2, 2048);
     int n = 0;
 
     for (int j = 0; j < p->n_run; j++) {
@@ -626,17 +637,7 @@ Test(chain, batch_of_one)
 {
     Fixture f = fixture();
     CompileOptions o = compile_options(&f);
-    CudaProgram *p = compiled_body(
-        &f,
-        "input c : f16[1, 1024, 3 * 768]; input g : f16[1, 1024, 768];"
-        "q[b, n in 0..12, s, d in 0..64] = c[b, s, n * 64 + d];"
-        "k[b, n in 0..12, s, d in 0..64] = c[b, s, 768 + n * 64 + d];"
-        "v[b, n in 0..12, s, d in 0..64] = c[b, s, 2 * 768 + n * 64 + d];"
-        "a = attention(q, k, v, causal = true);"
-        "output o[b, s, d in 0..768] = a[b, d / 64, s, d % 64];"
-        "loss[] : f32 = sum(b, s, d) f32(o[b, s, d]) * f32(g[b, s, d]);"
-        "output dc : f16[1, 1024, 3 * 768] = f16(grad(loss, c));",
-        &o);
+    CudaProgram *p = side_by_side(&f, &o, 1, 1024);
     int chains = 0, twins = 0;
 
     for (int j = 0; j < p->n_run; j++) {
