@@ -89,8 +89,10 @@ void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v);
 int reduce_resident(const RowReduce *r);
 /* The fastest variable that is a loop at all, or NULL. */
 const Var *reduce_fastest(const Var **v, int n);
-/* reduce_cols.c. The number of columns as an enumerator: the only variable's
- * extent, or COLS. */
+/* reduce_cols.c. Whether a block has several rows side by side. */
+bool reduce_beside(const RowReduce *r);
+/* The number of columns as an enumerator: the only variable's extent, or
+ * COLS. */
 const char *reduce_cols_size(RowReduce *r);
 /* Names the column variables inside a loop; returns the linear column. */
 const char *reduce_name_cols(RowReduce *r, Tree *in);

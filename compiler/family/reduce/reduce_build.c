@@ -29,12 +29,6 @@ static int64_t row_points(const RowReduce *r)
     return r->mode == MODE_COLUMNS ? r->n_rows / r->vec : r->n_rows;
 }
 
-/* Whether a block has several rows side by side. */
-static bool beside(const RowReduce *r)
-{
-    return r->mode == MODE_BLOCK && r->share > 1;
-}
-
 /* ---- setup: which row, which columns ----------------------------------- */
 
 /* An identifier for the row number: the variable itself if there is one. */
@@ -108,7 +102,7 @@ static void setup_block(RowReduce *r, Tree *out)
         return;
     }
     const char *id = row_id(r, true);
-    if (beside(r)) {
+    if (reduce_beside(r)) {
         kernel_constant(r->graph, r->kernel, "BESIDE", r->share, "rows");
         r->thread = cprint_fresh(&r->body.print, "thread");
         PUT(out,
@@ -241,8 +235,9 @@ static void put_setup(RowReduce *r)
         setup_shift(r, out);
         put_flat_columns(r, out);
         phase(r,
-              beside(r) ? "setup: a block computes BESIDE neighbouring rows"
-                        : "setup: a block computes a row",
+              reduce_beside(r)
+                  ? "setup: a block computes BESIDE neighbouring rows"
+                  : "setup: a block computes a row",
               out);
         break;
     }
@@ -339,7 +334,8 @@ static const char *held_at(RowReduce *r, int i, const char *col)
 {
     const char *side = text(r, " * BESIDE + threadIdx.x %% BESIDE%s",
                             r->vec > 1 ? " * VEC" : "");
-    return text(r, "smem.%s[%s%s%s]", r->row[i], col, beside(r) ? side : "",
+    return text(r, "smem.%s[%s%s%s]", r->row[i], col,
+                reduce_beside(r) ? side : "",
                 r->shift ? text(r, " + %s", r->shift_id) : "");
 }
 
@@ -362,10 +358,10 @@ static void put_held_reads(RowReduce *r)
     Body *b = &r->body;
     Tree *out = tree_list(r->graph->arena), *in = tree_list(r->graph->arena);
     bool copies = false;
-    const char *behind = beside(r)                ? " * BESIDE"
-                         : r->shift               ? " + 2 * VEC"
+    const char *behind = reduce_beside(r)     ? " * BESIDE"
+                         : r->shift           ? " + 2 * VEC"
                          : r->n_cols % r->vec ? " + VEC - 1"
-                                                  : "";
+                                              : "";
 
     r->row = arena_array(r->graph->arena, const char *, r->kept.n);
     CScope scope = cprint_open(&b->print);
@@ -378,7 +374,8 @@ static void put_held_reads(RowReduce *r)
         kernel_smem(r->graph, r->kernel, VECTOR_BYTES,
                     text(r, "%s %s[%s%s]", type_cname(t->type), r->row[i],
                          reduce_cols_size(r), behind),
-                    beside(r) ? "of rows, read once" : "of the row, read once");
+                    reduce_beside(r) ? "of rows, read once"
+                                     : "of the row, read once");
         copies |= r->vec * type_bytes(t->type) >= (int)sizeof(float);
         put_hold(r, in, e, held_at(r, i, col), col);
     }
@@ -569,7 +566,7 @@ static void set_grid(RowReduce *r)
     Kernel *k = r->kernel;
     int64_t per_block = r->mode == MODE_LANES     ? r->threads / r->share
                         : r->mode == MODE_COLUMNS ? r->share
-                        : beside(r)               ? r->share
+                        : reduce_beside(r)        ? r->share
                                                   : 1;
 
     k->block = r->threads;

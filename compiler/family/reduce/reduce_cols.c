@@ -3,27 +3,13 @@
 
 #include <limits.h>
 
-static const char *text(RowReduce *r, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static const char *text(RowReduce *r, const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    const char *s = arena_vprintf(r->graph->arena, fmt, ap);
-    va_end(ap);
-    return s;
-}
-
-/* Whether a block has several rows side by side. */
-static bool beside(const RowReduce *r)
+/* The number of columns as an enumerator: the only variable's extent, or COLS.
+ */
+bool reduce_beside(const RowReduce *r)
 {
     return r->mode == MODE_BLOCK && r->share > 1;
 }
 
-/* The number of columns as an enumerator: the only variable's extent, or COLS.
- */
 const char *reduce_cols_size(RowReduce *r)
 {
     const Var *only = NULL;
@@ -42,6 +28,7 @@ const char *reduce_cols_size(RowReduce *r)
 /* Names the column variables inside a loop; returns the linear column. */
 const char *reduce_name_cols(RowReduce *r, Tree *in)
 {
+    Arena *a = r->graph->arena;
     Body *b = &r->body;
     const Var *only = NULL;
     int loops = 0;
@@ -68,15 +55,16 @@ const char *reduce_name_cols(RowReduce *r, Tree *in)
                 break;
             }
     if (r->shift) {
-        b->lane_if = text(r, "(unsigned)(%s + %s) < %s", b->base, b->lane,
-                          reduce_cols_size(r));
+        b->lane_if = arena_printf(a, "(unsigned)(%s + %s) < %s", b->base,
+                                  b->lane, reduce_cols_size(r));
         b->within = reduce_cols_size(r);
     } else if (b->base && r->mode != MODE_COLUMNS && r->n_cols % r->vec) {
-        const char *in = text(r, "%s + %s < %s", b->base, b->lane,
-                              reduce_cols_size(r));
+        const char *in = arena_printf(a, "%s + %s < %s", b->base, b->lane,
+                                      reduce_cols_size(r));
         /* written out, no turn but the last one asks */
         b->lane_if = r->keep && !r->flat
-                         ? text(r, "%s < CHUNKS - 1 || %s", r->chunk, in)
+                         ? arena_printf(a, "%s < CHUNKS - 1 || %s", r->chunk,
+                                        in)
                          : in;
     }
     return id;
@@ -108,15 +96,17 @@ void reduce_put_column(RowReduce *r, Tree *out, const char *col,
 {
     const char *per_turn = r->mode == MODE_COLUMNS ? "TY"
                            : r->mode == MODE_LANES ? "LANES"
-                           : beside(r)             ? "THREADS / BESIDE"
+                           : reduce_beside(r)      ? "THREADS / BESIDE"
                                                    : "THREADS";
     const char *me = r->mode == MODE_COLUMNS ? r->ty : r->thread;
     bool vector = r->mode != MODE_COLUMNS && r->vec > 1;
 
     const char *at = !chunk
                          ? me
-                         : text(r, vector ? "(%s * %s + %s)" : "%s * %s + %s",
-                                chunk, per_turn, me);
+                         : arena_printf(r->graph->arena,
+                                        vector ? "(%s * %s + %s)"
+                                               : "%s * %s + %s",
+                                        chunk, per_turn, me);
     PUT(out, "const @type @col = @at@@vec;\n",
         FILL("type", reduce_count_type(r->n_cols)), FILL("col", col),
         FILL("at", at),
@@ -160,27 +150,28 @@ static void put_chunk_loop(RowReduce *r, Tree *out, Tree *in, const char *col)
 /* The columns of this thread, as an ordinary loop. */
 static void put_plain_loop(RowReduce *r, Tree *out, Tree *in, const char *col)
 {
+    Arena *a = r->graph->arena;
     const char *start, *step, *end = reduce_cols_size(r);
 
     if (r->mode == MODE_COLUMNS) {
         start = r->ty;
         step = "TY";
     } else {
-        start = r->vec > 1 ? text(r, "%s * VEC", r->thread) : r->thread;
+        start = r->vec > 1 ? arena_printf(a, "%s * VEC", r->thread) : r->thread;
         step = r->mode == MODE_LANES ? "LANES"
-               : beside(r)           ? "THREADS / BESIDE"
+               : reduce_beside(r)    ? "THREADS / BESIDE"
                                      : "THREADS";
         if (r->vec > 1)
-            step = text(r, "%s * VEC", step);
+            step = arena_printf(a, "%s * VEC", step);
         if (r->shift)
-            start = text(r, "(int)%s - %s", start, r->shift_id);
+            start = arena_printf(a, "(int)%s - %s", start, r->shift_id);
     }
     if (r->mode == MODE_SPLIT || r->parts > 1) {
-        start = text(r, "first + %s", start);
+        start = arena_printf(a, "first + %s", start);
         end = "last";
     }
     if (r->first) {
-        start = text(r, "%s + %s", r->first, start);
+        start = arena_printf(a, "%s + %s", r->first, start);
         end = r->last;
     }
     PUT(out,
@@ -200,8 +191,8 @@ bool reduce_leaves_last(const RowReduce *r)
     enum { TURNS = 4 };
 
     return r->chunks >= TURNS && !r->keep && !r->first && r->parts == 1 &&
-           (r->mode == MODE_LANES || r->mode == MODE_BLOCK) && !beside(r) &&
-           r->vec > 1 && (r->shift || r->n_cols % r->vec);
+           (r->mode == MODE_LANES || r->mode == MODE_BLOCK) &&
+           !reduce_beside(r) && r->vec > 1 && (r->shift || r->n_cols % r->vec);
 }
 
 /* Of a row that begins inside a vector, too. */
@@ -227,11 +218,12 @@ void reduce_put_whole_loop(RowReduce *r, Tree *out, Tree *in, Tree *last,
                            const char *col)
 {
     const char *threads = r->mode == MODE_LANES ? "LANES" : "THREADS";
-    const char *start = text(r, "%s * VEC", r->thread);
+    Arena *a = r->graph->arena;
+    const char *start = arena_printf(a, "%s * VEC", r->thread);
 
     if (r->shift)
-        start = text(r, "(int)%s - %s + (%s < %s ? THREADS * VEC : 0)", start,
-                     r->shift_id, start, r->shift_id);
+        start = arena_printf(a, "(int)%s - %s + (%s < %s ? THREADS * VEC : 0)",
+                             start, r->shift_id, start, r->shift_id);
     PUT(out,
         "#pragma unroll 4\n"
         "for (@type @col = @start; @col + VEC <= @end;\n"
